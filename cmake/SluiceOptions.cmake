@@ -1,0 +1,16 @@
+# What a builder can choose. Everything but the layers themselves is off when sluice is part of a larger project.
+option(SLUICE_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(SLUICE_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
+option(SLUICE_BUILD_BENCHMARKS "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
+option(SLUICE_BUILD_TESTING "Build sluice::testing, the mock provider (needs RESTinio)" ${PROJECT_IS_TOP_LEVEL})
+option(SLUICE_BUILD_FUZZERS "Build the libFuzzer targets with the tests (needs clang)" OFF)
+option(SLUICE_INSTALL "Generate install rules" ${PROJECT_IS_TOP_LEVEL})
+option(SLUICE_WARNINGS_AS_ERRORS "Treat warnings in sluice's own targets as errors" ${PROJECT_IS_TOP_LEVEL})
+set(SLUICE_SANITIZE "" CACHE STRING "Sanitizers for sluice's own targets: address,undefined or thread")
+
+if((SLUICE_BUILD_TESTS OR SLUICE_BUILD_EXAMPLES OR SLUICE_BUILD_BENCHMARKS) AND NOT SLUICE_BUILD_TESTING)
+  message(FATAL_ERROR "sluice's tests, examples and benchmarks use the mock provider: set SLUICE_BUILD_TESTING=ON")
+endif()
+if(SLUICE_BUILD_FUZZERS AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  message(FATAL_ERROR "SLUICE_BUILD_FUZZERS needs clang, which ships libFuzzer; the compiler is ${CMAKE_CXX_COMPILER_ID}")
+endif()
