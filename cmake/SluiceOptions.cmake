@@ -14,3 +14,12 @@ endif()
 if(SLUICE_BUILD_FUZZERS AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   message(FATAL_ERROR "SLUICE_BUILD_FUZZERS needs clang, which ships libFuzzer; the compiler is ${CMAKE_CXX_COMPILER_ID}")
 endif()
+
+if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(SLUICE_CCACHE ccache)
+  mark_as_advanced(SLUICE_CCACHE)
+  if(SLUICE_CCACHE)
+    # One object serves every build directory: the sources' paths in it are absolute.
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND};-E;env;CCACHE_NOHASHDIR=1;${SLUICE_CCACHE}")
+  endif()
+endif()
