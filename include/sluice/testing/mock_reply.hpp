@@ -14,8 +14,8 @@ namespace sluice::testing {
 /// A call that the model makes.
 class mock_tool_call {
  public:
-  mock_tool_call(std::string name, std::string arguments, std::string id = {})
-      : name(std::move(name)), arguments(std::move(arguments)), id(std::move(id)) {}
+  mock_tool_call(std::string function, std::string json, std::string call_id = {})
+      : name(std::move(function)), arguments(std::move(json)), id(std::move(call_id)) {}
 
   std::string name;
   /// JSON text, sent as it is.
@@ -37,20 +37,20 @@ class mock_reply {
 
   /// `count` words, always the same ones.
   [[nodiscard]] static mock_reply words(std::int64_t count);
-  [[nodiscard]] static mock_reply text(std::string content);
+  [[nodiscard]] static mock_reply text(std::string said);
   [[nodiscard]] static mock_reply tool_call(std::string name, std::string arguments, std::string id = {});
   /// No answer but a fault.
-  [[nodiscard]] static mock_reply failure(mock_fault fault);
+  [[nodiscard]] static mock_reply failure(mock_fault wrong);
 
-  mock_reply&& with_tool_call(std::string name, std::string arguments, std::string id = {}) &&;
+  [[nodiscard]] mock_reply with_tool_call(std::string name, std::string arguments, std::string id = {}) &&;
   /// Sent as `reasoning_content`, before the text.
-  mock_reply&& with_reasoning(std::string reasoning) &&;
+  [[nodiscard]] mock_reply with_reasoning(std::string thoughts) &&;
   /// In place of `stop`, or of `tool_calls` when there are some.
-  mock_reply&& with_finish_reason(std::string reason) &&;
+  [[nodiscard]] mock_reply with_finish_reason(std::string reason) &&;
   /// Goes wrong on the way.
-  mock_reply&& with_fault(mock_fault fault) &&;
+  [[nodiscard]] mock_reply with_fault(mock_fault wrong) &&;
   /// Adds a header to the answer.
-  mock_reply&& with_header(std::string name, std::string value) &&;
+  [[nodiscard]] mock_reply with_header(std::string name, std::string value) &&;
 
   /// Number of words to make up; negative: as the request wants; not looked at when there is content of its own.
   std::int64_t word_count = -1;
