@@ -19,6 +19,10 @@ if("testing" IN_LIST layers)
   install(EXPORT sluiceTestingTargets NAMESPACE sluice:: DESTINATION "${SLUICE_INSTALL_CMAKEDIR}")
 endif()
 
+set(SLUICE_SHARED OFF)
+if(BUILD_SHARED_LIBS)
+  set(SLUICE_SHARED ON)
+endif()
 configure_package_config_file(cmake/sluiceConfig.cmake.in sluiceConfig.cmake
   INSTALL_DESTINATION "${SLUICE_INSTALL_CMAKEDIR}" NO_SET_AND_CHECK_MACRO)
 # Before 1.0 a minor version may change what users see.
