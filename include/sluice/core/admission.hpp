@@ -1,0 +1,144 @@
+/// \file
+/// `core::admission`: the whole of the policy as one deterministic state machine. Events go in with their instant,
+/// effects come out. It reads no clock, starts no thread, opens no socket and calls no user code, so that one and the
+/// same code runs in production, in the simulator and in a model checker.
+#pragma once
+
+#include <sluice/core/decision.hpp>
+#include <sluice/core/error.hpp>
+#include <sluice/core/expected.hpp>
+#include <sluice/core/policy.hpp>
+#include <sluice/core/request.hpp>
+#include <sluice/core/statistics.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::core {
+
+/// What the machine wants done.
+struct effect {
+  enum class kind : std::uint8_t {
+    /// `id` now holds its capacity.
+    granted,
+    /// `id` is turned away and known no longer; `detail` is the place of its decision in `effects::decisions`.
+    rejected,
+    /// The work of `id` is to be stopped; when it has really stopped, `finish(id, ending::preempted, …)`.
+    preempt,
+    /// `tick` is wanted at `at`. Replaces an earlier wish.
+    wake_at,
+  };
+  kind what{};
+  std::uint32_t detail = 0;
+  request_id id{};
+  std::uint64_t tag = 0;
+  instant at{};
+};
+
+/// A buffer of effects that the caller owns, clears and hands in, so that nothing is allocated in the steady state.
+class effects {
+ public:
+  void clear() noexcept {
+    list.clear();
+    decisions.clear();
+  }
+  std::vector<effect> list;
+  /// The decisions behind `rejected` effects.
+  std::vector<decision> decisions;
+};
+
+/// How a grant ended.
+enum class ending : std::uint8_t {
+  /// The work ran to its end, well or badly; or the permit was let go.
+  released,
+  /// It was stopped because of a `preempt` effect; what it consumed is booked as waste.
+  preempted,
+};
+
+/// The state machine.
+///
+/// Order of service: classes whose head fits within their floor first, then class priority; inside a class the earliest deadline,
+/// then age. Work never overtakes a better-placed head that waits for room in the pool; a head that waits only for its
+/// own class's ceiling, or for capacity protected for others, holds nobody else up.
+///
+/// The same events with the same instants give the same effects, always. An `now` earlier than a former one counts as
+/// the former one.
+///
+/// Complexity, with n waiting and K classes: arrive, cancel, each expiry and each grant O(log n + K); finish and progress O(K) and
+/// the grants that follow; `close` and `reconfigure` O(n). Nothing is allocated while the number of requests
+/// known at once does not reach a new maximum.
+/// Thread safety: none; one thread at a time.
+class admission {
+ public:
+  /// Throws `error_exception` when `validate(policy)` fails.
+  explicit admission(policy initial);
+  admission(admission&&) noexcept;
+  admission& operator=(admission&&) noexcept;
+  ~admission();
+
+  /// A request has come. Its own outcome is among the effects, unless it waits; a rejected one is known no longer.
+  request_id arrive(const request& what, instant now, effects& out);
+
+  /// The same, when there is room and nobody waits: grants, without effects. Gives nothing, and changes nothing, in all
+  /// other cases. `now` matters only to a request with a deadline; without one it may be `instant::min()`, so that
+  /// nothing has to be asked of the clock.
+  [[nodiscard]] std::optional<request_id> arrive_at_once(const request& what, instant now);
+
+  /// A waiting request is wanted no more. Gives false, and changes nothing, when it does not wait (any longer).
+  bool cancel(request_id id, instant now, effects& out);
+
+  /// Time has passed: deadlines in the queue, restoration of floors.
+  void tick(instant now, effects& out);
+
+  /// A running exchange reports how far it has come; what it no longer needs goes to others at once. Reports that
+  /// do not go beyond a former one change nothing. False when nothing was changed because `id` holds nothing.
+  /// Errors: `errc::invalid_argument` for a negative number, or a `remaining_output` above the reserved output.
+  expected<void, error> report(request_id id, const progress& how_far, instant now, effects& out);
+
+  /// Whether the work of a granted request could be stopped by a `preempt` effect. Off until this says otherwise.
+  void set_stoppable(request_id id, bool stoppable, instant now, effects& out);
+
+  /// A grant ends and its capacity returns. `used` is what it really took, if that is known; else what was reported last.
+  /// False, and nothing changes, when `id` holds nothing (any longer): a grant ends once.
+  bool finish(request_id id, ending how, std::optional<usage> used, instant now, effects& out);
+
+  /// Puts a new policy in force. Running work is not revoked: after a shrink nothing new starts until enough has ended.
+  /// Waiters that fit now start now; those that could never fit any more are rejected.
+  /// Errors: `errc::stale_revision`, `errc::invalid_configuration` (also when the class table differs in names or length); then
+  /// nothing has changed.
+  expected<void, error> reconfigure(policy next, instant now, effects& out);
+
+  /// Refuses what waits and all that comes; running work goes on. Harmless when repeated.
+  void close(instant now, effects& out);
+
+  [[nodiscard]] const policy& current_policy() const noexcept;
+  [[nodiscard]] bool closed() const noexcept;
+  /// How many wait, and how many hold something.
+  [[nodiscard]] std::size_t waiting() const noexcept;
+  [[nodiscard]] std::size_t in_flight() const noexcept;
+  /// The latest instant that an event has brought.
+  [[nodiscard]] instant now() const noexcept;
+  [[nodiscard]] sluice::statistics statistics() const;
+
+  /// The explain record of a request that waits or holds. Nothing for one that is not known.
+  [[nodiscard]] std::optional<decision> explain(request_id id) const;
+  /// The age of a request that waits or holds, with which it may come again; a preempted one is counted as such by
+  /// `finish`'s caller through `age.preemptions`.
+  [[nodiscard]] std::optional<age> age_of(request_id id) const;
+
+  /// The tags of all waiting requests, in no particular order. O(n).
+  [[nodiscard]] std::vector<std::uint64_t> waiting_tags() const;
+
+  /// Checks I1 to I7 from scratch and names the first that does not hold. O(n + permits). For tests and sampling.
+  [[nodiscard]] std::optional<std::string> broken_invariant() const;
+
+ private:
+  class state;
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace sluice::core

@@ -1,0 +1,139 @@
+/// \file
+/// `decision`: the explain record, which says what was decided about one request and why; and `rejection`, which is a
+/// decision to turn work away as the caller gets it.
+#pragma once
+
+#include <sluice/core/cost.hpp>
+#include <sluice/core/error.hpp>
+#include <sluice/core/time.hpp>
+#include <sluice/core/workload.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace sluice {
+
+/// What became of a request.
+enum class outcome : std::uint8_t {
+  /// It holds capacity.
+  granted,
+  /// It waits.
+  waiting,
+  /// It was turned away.
+  rejected,
+};
+
+/// Why a request was turned away.
+enum class reason : std::uint8_t {
+  /// It was not.
+  none,
+  /// The bulkhead has been closed.
+  closed,
+  /// The policy has no such class.
+  unknown_class,
+  /// A negative number, or more output than tokens.
+  invalid_cost,
+  /// More than its class or the pool could ever hold.
+  impossible,
+  /// The deadline had passed when it arrived.
+  deadline_passed,
+  /// There is no room now, and it would not wait (`try_admit`).
+  no_room,
+  /// The queue is full, and nothing in it is worse.
+  queue_full,
+  /// It waited in a full queue, and made room for something better.
+  shed,
+  /// The deadline passed while it waited.
+  deadline_in_queue,
+  /// The caller cancelled it while it waited.
+  cancelled,
+};
+
+/// What stood in the way.
+enum class constraint : std::uint8_t {
+  /// Nothing.
+  none,
+  /// The pool's slots are taken.
+  pool_slots,
+  /// The pool's tokens are taken.
+  pool_tokens,
+  /// The class's ceiling on slots.
+  class_slots,
+  /// The class's ceiling on tokens.
+  class_tokens,
+  /// Free slots are kept for classes under their floor that have work waiting.
+  protected_slots,
+  /// Free tokens are kept for classes under their floor that have work waiting.
+  protected_tokens,
+  /// Others are served first.
+  order,
+  /// The bound on the whole queue.
+  queue,
+  /// The class's own bound on its part of the queue.
+  class_queue,
+};
+
+[[nodiscard]] std::string_view to_string(outcome value) noexcept;
+[[nodiscard]] std::string_view to_string(reason value) noexcept;
+[[nodiscard]] std::string_view to_string(constraint value) noexcept;
+
+/// The explain record of one decision: numbers alone.
+struct decision {
+  sluice::outcome outcome = outcome::granted;
+  sluice::reason reason = reason::none;
+  /// What stood in the way, for `waiting` and `rejected`.
+  constraint bound = constraint::none;
+  sluice::workload workload{};
+  /// The policy's revision that decided.
+  std::uint64_t revision = 0;
+  /// What was asked.
+  sluice::cost asked{};
+  /// Of the bound: how much there is in all, and how much of it this request could have had at that moment. In
+  /// slots, tokens or, for a bound on the queue, waiters.
+  std::int64_t limit = 0;
+  std::int64_t available = 0;
+  /// The smallest addition to the bound's limit that would have let it in at once, everything else being equal.
+  std::int64_t shortfall = 0;
+  /// At most this many waiters are served before it: the others of its class, and all of classes of higher priority.
+  std::size_t ahead = 0;
+  /// How long it waited.
+  duration waited{};
+  /// Its deadline.
+  instant deadline = never;
+  /// When it was decided.
+  instant at{};
+};
+
+/// The decision as one sentence, with its numbers and the knob; `class_name` names the workload.
+[[nodiscard]] std::string explain(const decision& what, std::string_view class_name);
+
+/// Why work was not admitted. A plain value of one pointer: copies are independent. A moved-from rejection may only
+/// be assigned to or destroyed.
+class rejection {
+ public:
+  rejection(const decision& what, std::string_view class_name);
+  rejection(const rejection& other);
+  rejection(rejection&&) noexcept = default;
+  rejection& operator=(const rejection& other);
+  rejection& operator=(rejection&&) noexcept = default;
+  ~rejection();
+
+  [[nodiscard]] sluice::reason reason() const noexcept;
+  /// All the numbers.
+  [[nodiscard]] const decision& details() const noexcept;
+  /// The name of the class that was asked for; `#7` for one that the policy does not have.
+  [[nodiscard]] std::string_view class_name() const noexcept;
+  /// One sentence for a person: what happened, the numbers, the knob.
+  [[nodiscard]] std::string explain() const;
+  /// The same as an `error` of code `errc::refused`.
+  [[nodiscard]] error to_error() const;
+
+ private:
+  struct record;
+  std::unique_ptr<record> record_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,156 @@
+/// \file
+/// `bulkhead`: the gate. `co_await gate.admit(cost, workload)` asks whether this piece of work should start now, wait, or be turned away.
+#pragma once
+
+#include <sluice/core/cost.hpp>
+#include <sluice/core/decision.hpp>
+#include <sluice/core/expected.hpp>
+#include <sluice/core/policy.hpp>
+#include <sluice/core/statistics.hpp>
+#include <sluice/core/time.hpp>
+#include <sluice/core/workload.hpp>
+#include <sluice/runtime/detail/waiter.hpp>
+#include <sluice/runtime/permit.hpp>
+#include <sluice/runtime/time_source.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/async_result.hpp>
+#include <asio/awaitable.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace sluice {
+
+/// What may be said of a request beyond its cost and class.
+struct admit_options {
+  /// By when the work must have been let in; `gate.in(30s)` makes one. It is refused when this passes first.
+  instant deadline = never;
+  /// For work that was preempted and comes again: `permit::age()` of the permit it had.
+  sluice::age age{};
+};
+static_assert(std::is_trivially_destructible_v<admit_options> && std::is_aggregate_v<admit_options>);
+
+/// A whole request, for `async_admit`.
+struct admit_request {
+  sluice::cost cost{};
+  sluice::workload workload{};
+  admit_options options{};
+};
+static_assert(std::is_trivially_destructible_v<admit_request> && std::is_aggregate_v<admit_request>);
+
+/// What remained when `drain` gave up, or zeros.
+struct drain_result {
+  bool drained = true;
+  std::size_t in_flight = 0;
+  std::size_t waiting = 0;
+};
+
+/// A bulkhead over slots and in-flight tokens, for all work of a process that shares one provider.
+///
+/// Waiters are completed on their own associated executor, never from within a call into the bulkhead.
+///
+/// Thread safety: all members may be called from any thread, except the destructor.
+/// Lifetime: the destructor closes it: waiters complete with `reason::closed`; permits stay valid and may be released later. May be
+/// destroyed before or after the executor's context; when a context is destroyed first, operations that wait for it are
+/// dropped without being invoked, and their capacity is safe.
+class bulkhead {
+ public:
+  /// A gate with this policy, on the steady clock. `executor` runs its timer, and is where most of its callers run:
+  /// completions on it are batched.
+  /// Throws `error_exception` when the policy does not hold (`validate`).
+  bulkhead(asio::any_io_executor executor, const policy& rules);
+  /// The same under another clock, which must outlive the bulkhead.
+  bulkhead(asio::any_io_executor executor, const policy& rules, time_source& time);
+  bulkhead(const bulkhead&) = delete;
+  bulkhead& operator=(const bulkhead&) = delete;
+  ~bulkhead();
+
+  /// Asks for admission, and waits for it. Gives a permit, or a rejection that says why not; being turned away is a
+  /// normal answer, not an exception.
+  ///
+  /// Room that is there when this is called is taken at once, and the `co_await` then does not suspend; otherwise the work joins the queue
+  /// when it is awaited. Start it (`co_await`, `co_spawn`) while the bulkhead lives; an awaitable that is dropped unstarted gives
+  /// its room back.
+  /// Completes when capacity is granted, the deadline passes, the work is shed, or the bulkhead closes.
+  /// Cancellation: terminal, partial and total, as the coroutine's state lets through: it leaves the queue in O(log n) and completes with
+  /// `reason::cancelled`. A grant that races with it is given back, and serves the next waiter.
+  /// Errors: every `reason`. A negative cost: `invalid_cost`; more than the pool could hold: `impossible`; a deadline that has
+  /// passed: `deadline_passed`; a class that is not in the policy: `unknown_class`.
+  /// Complexity: O(log n) in waiters; without waiting, two uncontended locks and no allocation beyond Asio's recycled frame.
+  [[nodiscard]] asio::awaitable<expected<permit, rejection>> admit(cost asked, workload as = interactive,
+                                                                   admit_options options = {});
+
+  /// The same without waiting: `reason::no_room` when it cannot start now.
+  [[nodiscard]] expected<permit, rejection> try_admit(cost asked, workload as = interactive, admit_options options = {});
+
+  /// The same for any completion token: the signature is `void(expected<permit, rejection>)`. The handler is called
+  /// exactly once, through its associated executor (by default the bulkhead's), never within this call. A handler that is dropped
+  /// by its context without being called gives its capacity back.
+  template <typename CompletionToken>
+  auto async_admit(admit_request what, CompletionToken&& token) {
+    return asio::async_initiate<CompletionToken, void(expected<permit, rejection>)>(
+        detail::initiate_admit{gate_}, token, to_core(what));
+  }
+
+  /// Admits, runs `work(permit&)` under guard, and releases on every path out. When it is preempted, the work is queued again
+  /// with its age and its place, and `work` is called once more. `work` takes `permit&` and gives an `asio::awaitable<T>`; it is moved in,
+  /// so in GCC 12 name a lambda that captures anything but references before the `co_await`.
+  /// Completes with what `work` gave, or the rejection. Exceptions of `work` pass through. Cancellation: as `admit`, then as `permit::guard`.
+  template <typename Work>
+  [[nodiscard]] auto run(cost asked, workload as, Work work, admit_options options = {})
+      -> asio::awaitable<expected<typename std::invoke_result_t<Work&, permit&>::value_type, rejection>>;
+
+  /// Puts a new policy in force; its revision must be greater. Running work is not revoked. See `core::admission::reconfigure`.
+  expected<void, error> reconfigure(const policy& next);
+
+  /// Refuses what waits and all that comes; running work goes on. Repeating it is harmless.
+  void close();
+
+  /// Waits until nothing is in flight and nothing waits, at most for `limit`; a limit of zero takes stock at once. It
+  /// neither closes nor cancels anything. Cancellation: terminal.
+  [[nodiscard]] asio::awaitable<drain_result> drain(duration limit);
+
+  /// The accounts at this instant. O(classes).
+  [[nodiscard]] sluice::statistics statistics() const;
+  /// The policy in force, copied.
+  [[nodiscard]] policy current_policy() const;
+
+  /// The present, and the present plus `length`: for deadlines.
+  [[nodiscard]] instant now() const;
+  [[nodiscard]] instant in(duration length) const { return after(now(), length); }
+  [[nodiscard]] time_source& time() const noexcept;
+  /// The executor it was made with.
+  [[nodiscard]] asio::any_io_executor get_executor() const;
+
+ private:
+  static core::request to_core(const admit_request& what) noexcept;
+
+  detail::gate* gate_;
+};
+
+template <typename Work>
+auto bulkhead::run(cost asked, workload as, Work work, admit_options options)
+    -> asio::awaitable<expected<typename std::invoke_result_t<Work&, permit&>::value_type, rejection>> {
+  using value_type = typename std::invoke_result_t<Work&, permit&>::value_type;
+  using result_type = expected<value_type, rejection>;
+  for (;;) {
+    auto admitted = co_await admit(asked, as, options);
+    if (!admitted) co_return result_type(unexpected<rejection>(std::move(admitted).error()));
+    permit held = std::move(*admitted);
+    auto running = work(held);
+    auto done = co_await held.guard(std::move(running));
+    if (done) {
+      if constexpr (std::is_void_v<value_type>) {
+        co_return result_type();
+      } else {
+        co_return result_type(std::move(*done));
+      }
+    }
+    options.age = held.age();
+  }
+}
+
+}  // namespace sluice

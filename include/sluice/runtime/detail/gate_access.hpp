@@ -1,0 +1,58 @@
+/// \file
+/// What the templates of the runtime need of the gate behind a bulkhead. Not for users.
+#pragma once
+
+#include <sluice/core/cost.hpp>
+#include <sluice/core/decision.hpp>
+#include <sluice/core/error.hpp>
+#include <sluice/core/expected.hpp>
+#include <sluice/core/request.hpp>
+
+#include <asio/any_io_executor.hpp>
+
+#include <memory>
+#include <optional>
+
+namespace sluice {
+class permit;
+}
+
+namespace sluice::detail {
+
+/// The state behind a bulkhead: the core, its mutex, and what waits. Lives until the bulkhead and all that came from it
+/// are gone. Thread-safe.
+class gate;
+
+/// What can be stopped: shared by a guard and the gate.
+class stop_source;
+
+/// An operation that waits for admission: a node in the operation's own memory.
+class waiter;
+
+/// Ends a grant. `stopped`: its work was stopped by preemption.
+void finish(gate& where, core::request_id id, bool stopped, std::optional<usage> used) noexcept;
+
+/// Starts waiting. The waiter completes later, never within this call: see `waiter`.
+void enqueue(gate& where, waiter& who, const core::request& what);
+
+/// Takes a waiter out. It completes with `reason::cancelled` unless it has completed already.
+void cancel(gate& where, waiter& who) noexcept;
+
+/// Whether completions on `executor` may be batched with the gate's own.
+[[nodiscard]] bool is_home(const gate& where, const asio::any_io_executor& executor) noexcept;
+
+/// Tells the gate of a context that waiters belong to, so that it drops them when the context is shut down.
+void attach(gate& where, asio::execution_context& context);
+
+/// Puts work under guard, and takes it out again.
+void begin_guard(gate& where, core::request_id id, const std::shared_ptr<stop_source>& stop);
+void end_guard(gate& where, core::request_id id) noexcept;
+
+struct permit_access {
+  static permit make(gate& where, core::request_id id) noexcept;
+  static gate* gate_of(const permit& from) noexcept;
+  static core::request_id id_of(const permit& from) noexcept;
+  static void mark_stopped(permit& which) noexcept;
+};
+
+}  // namespace sluice::detail

@@ -1,0 +1,45 @@
+#include <sluice/core/admission.hpp>
+
+#include "core/admission_state.hpp"
+
+#include <utility>
+
+namespace sluice::core {
+
+admission::admission(policy initial) : state_(std::make_unique<state>(std::move(initial))) {}
+admission::admission(admission&&) noexcept = default;
+admission& admission::operator=(admission&&) noexcept = default;
+admission::~admission() = default;
+
+request_id admission::arrive(const request& what, instant now, effects& out) { return state_->arrive(what, now, out); }
+std::optional<request_id> admission::arrive_at_once(const request& what, instant now) {
+  return state_->arrive_at_once(what, now);
+}
+bool admission::cancel(request_id id, instant now, effects& out) { return state_->cancel(id, now, out); }
+void admission::tick(instant now, effects& out) { state_->tick(now, out); }
+expected<void, error> admission::report(request_id id, const progress& how_far, instant now, effects& out) {
+  return state_->report(id, how_far, now, out);
+}
+void admission::set_stoppable(request_id id, bool stoppable, instant now, effects& out) {
+  state_->set_stoppable(id, stoppable, now, out);
+}
+bool admission::finish(request_id id, ending how, std::optional<usage> used, instant now, effects& out) {
+  return state_->finish(id, how, used, now, out);
+}
+expected<void, error> admission::reconfigure(policy next, instant now, effects& out) {
+  return state_->reconfigure(std::move(next), now, out);
+}
+void admission::close(instant now, effects& out) { state_->close(now, out); }
+
+const policy& admission::current_policy() const noexcept { return state_->rules(); }
+bool admission::closed() const noexcept { return state_->closed(); }
+std::size_t admission::waiting() const noexcept { return state_->waiting(); }
+std::size_t admission::in_flight() const noexcept { return state_->in_flight(); }
+instant admission::now() const noexcept { return state_->now(); }
+statistics admission::statistics() const { return state_->statistics(); }
+std::optional<decision> admission::explain(request_id id) const { return state_->explain(id); }
+std::optional<age> admission::age_of(request_id id) const { return state_->age_of(id); }
+std::vector<std::uint64_t> admission::waiting_tags() const { return state_->waiting_tags(); }
+std::optional<std::string> admission::broken_invariant() const { return state_->broken_invariant(); }
+
+}  // namespace sluice::core

@@ -1,0 +1,32 @@
+#include "core/ledger.hpp"
+
+namespace sluice::core {
+namespace {
+
+capacity bounded(capacity limit) noexcept {
+  return {std::min(limit.slots, largest_pool), std::min(limit.tokens, largest_pool)};
+}
+
+}  // namespace
+
+void ledger::configure(const policy& rules) noexcept {
+  capacity held{total_.slots - free_.slots, total_.tokens - free_.tokens};
+  total_ = bounded(rules.total);
+  free_ = {total_.slots - held.slots, total_.tokens - held.tokens};
+  for (std::size_t c = 0; c < rules.classes.size(); ++c) {
+    accounts_[c].floor = bounded(rules.classes[c].floor);
+    accounts_[c].ceiling = rules.classes[c].ceiling;
+    renew_need(accounts_[c]);
+  }
+}
+
+constraint ledger::possible(std::size_t c, capacity asked) const noexcept {
+  const account& own = accounts_[c];
+  if (own.ceiling.slots == 0 || asked.slots > own.ceiling.slots) return constraint::class_slots;
+  if (asked.tokens > own.ceiling.tokens) return constraint::class_tokens;
+  if (total_.slots != 0 && asked.slots > total_.slots) return constraint::pool_slots;
+  if (total_.tokens != 0 && asked.tokens > total_.tokens) return constraint::pool_tokens;
+  return constraint::none;
+}
+
+}  // namespace sluice::core
