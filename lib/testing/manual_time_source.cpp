@@ -16,6 +16,7 @@ instant manual_time_source::now() const noexcept {
 void manual_time_source::arm(entry& who, instant when) {
   const std::lock_guard lock(mutex_);
   take_out(who);
+  if (when == never) return;
   const auto number = ++armings_;
   instants_.emplace(number, when);
   queue_.emplace(key{when, number}, &who);

@@ -73,10 +73,7 @@ class mock_fault {
   [[nodiscard]] static mock_fault byte_order_mark();
 
   /// Adds a header to an answer of `status` kind.
-  [[nodiscard]] mock_fault with_header(std::string name, std::string value) && {
-    headers_.emplace_back(std::move(name), std::move(value));
-    return std::move(*this);
-  }
+  [[nodiscard]] mock_fault with_header(std::string name, std::string value) &&;
 
   [[nodiscard]] kind what() const noexcept { return kind_; }
   /// Of `status`.

@@ -1,0 +1,75 @@
+/// \file
+/// `chat_exchange`: one chat request that the mock provider took on, from its slot to its last byte.
+#pragma once
+
+#include <sluice/testing/mock_fault.hpp>
+#include <sluice/testing/mock_request.hpp>
+
+#include "testing/answer_plan.hpp"
+#include "testing/loopback_server.hpp"
+#include "testing/openai_wire.hpp"
+#include "testing/shared_processor.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice::testing {
+
+/// Turns what the processor tells into bytes. Used on the server's thread alone.
+class chat_exchange {
+ public:
+  chat_exchange(const mock_request& request, std::uint64_t connection, answer_plan plan, mock_fault fault,
+                std::vector<http::header> headers, std::unique_ptr<loopback_answer> answer);
+
+  /// What the processor has to do for it.
+  [[nodiscard]] processor_job job() const noexcept;
+
+  void prompt_done();
+  /// `tokens` in all; sent with the next `flush`.
+  void produced(std::int64_t tokens);
+  void flush();
+
+  /// The last bytes, or whatever the fault makes of them. False when the connection was closed instead of an end: then
+  /// `then` is not called.
+  [[nodiscard]] bool finish(loopback_answer::delivered then);
+
+  [[nodiscard]] std::uint64_t connection() const noexcept { return connection_; }
+  [[nodiscard]] bool is_stream() const noexcept { return stream_; }
+  /// The answer's head has been written; its status.
+  [[nodiscard]] bool has_begun() const noexcept { return begun_; }
+  [[nodiscard]] int status() const noexcept;
+
+  /// Tokens that were counted as done for it.
+  std::int64_t counted_input = 0;
+  std::int64_t counted_output = 0;
+  bool counted_head = false;
+
+ private:
+  using fault_kind = mock_fault::kind;
+
+  void start_stream();
+  void send_bad_json();
+  void finish_stream(loopback_answer::delivered then);
+  void finish_plain(loopback_answer::delivered then);
+  [[nodiscard]] wire_usage used() const;
+  [[nodiscard]] std::string plain() const;
+
+  std::uint64_t connection_;
+  bool stream_;
+  bool include_usage_;
+  std::int64_t input_;
+  std::string id_;
+  std::string model_;
+  answer_plan plan_;
+  mock_fault fault_;
+  std::vector<http::header> headers_;
+  std::unique_ptr<loopback_answer> answer_;
+  chat_events events_;
+  std::size_t sent_ = 0;
+  bool begun_ = false;
+  bool spoiled_ = false;
+};
+
+}  // namespace sluice::testing

@@ -1,0 +1,349 @@
+#include "testing/provider_engine.hpp"
+
+#include <asio/post.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice::testing {
+namespace {
+
+instant real_now() { return std::chrono::steady_clock::now(); }
+
+bool names_header(const http::header& line, std::string_view name) {
+  return std::equal(line.name().begin(), line.name().end(), name.begin(), name.end(),
+                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
+}
+
+bool is_secret(const http::header& line) {
+  return names_header(line, "authorization") || names_header(line, "api-key");
+}
+
+mock_request understood(const loopback_request& from, std::uint64_t number) {
+  mock_request request;
+  request.method = from.method;
+  request.target = from.target;
+  request.body = from.body;
+  request.number = number;
+  for (const auto& line : from.headers) request.headers.emplace_back(line.name(), is_secret(line) ? "***" : line.value());
+  return request;
+}
+
+}  // namespace
+
+provider_engine::provider_engine(asio::io_context& context, const mock_provider_options& options, script_book& script,
+                                 provider_ledger& ledger)
+    : context_(context),
+      options_(options),
+      script_(script),
+      ledger_(ledger),
+      processor_(options.model),
+      clock_(options.model.time_scale, real_now()),
+      timer_(context) {}
+
+void provider_engine::opened(std::uint64_t connection) {
+  connections_.insert(connection);
+  ledger_.note([&](mock_stats& stats) {
+    ++stats.connections_opened;
+    stats.connections = static_cast<std::int64_t>(connections_.size());
+  });
+}
+
+void provider_engine::closed(std::uint64_t connection) {
+  if (over_ || connections_.erase(connection) == 0) return;
+  ledger_.note([&](mock_stats& stats) { stats.connections = static_cast<std::int64_t>(connections_.size()); });
+  // This may be called from within a write of the very exchange that it ends.
+  asio::post(context_, [this, connection] {
+    for (auto it = by_connection_.find(connection); it != by_connection_.end(); it = by_connection_.find(connection)) {
+      abandon(it->second);
+    }
+    pump();
+  });
+}
+
+void provider_engine::arrived(loopback_request request) {
+  ++received_;
+  const bool credentials = std::any_of(request.headers.begin(), request.headers.end(), is_secret);
+  ledger_.note([&](mock_stats& stats) {
+    ++stats.received;
+    if (credentials) ++stats.authorized;
+  });
+  if (const auto why = refusal(request)) {
+    refuse(*request.answer, *why);
+  } else if (request.method == "GET") {
+    answer(*request.answer, 200, usual_headers(), models_body(options_.models));
+  } else {
+    chat(std::move(request));
+  }
+}
+
+std::optional<wire_error> provider_engine::refusal(const loopback_request& request) const {
+  const auto path = std::string_view(request.target).substr(0, request.target.find('?'));
+  const bool models = path == "/v1/models";
+  if (!models && path != "/v1/chat/completions") {
+    return usual_error(404, "Unknown request URL: " + request.method + " " + std::string(path) + ".");
+  }
+  if (request.method != (models ? "GET" : "POST")) return usual_error(405);
+  if (!authorized(request)) return usual_error(401);
+  if (request.body.size() > options_.max_body) return usual_error(413);
+  return std::nullopt;
+}
+
+bool provider_engine::authorized(const loopback_request& request) const {
+  if (options_.api_key.empty()) return true;
+  return std::any_of(request.headers.begin(), request.headers.end(), [&](const http::header& line) {
+    return names_header(line, "authorization") ? line.value() == "Bearer " + options_.api_key
+                                               : names_header(line, "api-key") && line.value() == options_.api_key;
+  });
+}
+
+void provider_engine::chat(loopback_request from) {
+  auto request = understood(from, received_);
+  const auto malformed = read_chat(request);
+  if (options_.keep_requests > 0) keep(request);
+  if (malformed) return refuse(*from.answer, *malformed);
+
+  auto fault = script_.pick_fault(request).value_or(mock_fault());
+  const auto immediate = [](const mock_fault& wrong) {
+    return wrong.what() == mock_fault::kind::status ||
+           (wrong.what() == mock_fault::kind::hang_up && wrong.after_tokens() < 0);
+  };
+  if (immediate(fault)) return put_fault(*from.answer, fault);
+  pump();
+  if (processor_.full()) {
+    ledger_.note([](mock_stats& stats) { ++stats.refused; });
+    return refuse(*from.answer, usual_error(429),
+                  {http::header("retry-after", decimal_seconds(processor_.model().retry_after))});
+  }
+  auto reply = script_.pick_reply(request);
+  if (fault.what() == mock_fault::kind::none) fault = reply.fault;
+  if (immediate(fault)) return put_fault(*from.answer, fault);
+  take_on(std::move(request), std::move(from), std::move(reply), std::move(fault));
+}
+
+void provider_engine::put_fault(loopback_answer& to, const mock_fault& fault) {
+  ledger_.note([](mock_stats& stats) { ++stats.faults; });
+  if (fault.what() == mock_fault::kind::hang_up) return to.hang_up();
+  std::vector<http::header> more;
+  for (const auto& [name, value] : fault.headers()) more.emplace_back(name, value);
+  refuse(to, usual_error(fault.code(), fault.message(), fault.is_quota()), more);
+}
+
+void provider_engine::take_on(mock_request request, loopback_request from, mock_reply reply, mock_fault fault) {
+  const auto id = request.number;
+  const bool faulty = fault.what() != mock_fault::kind::none;
+  auto headers = usual_headers();
+  for (auto& [name, value] : reply.headers) headers.emplace_back(name, value);
+  auto plan = plan_answer(reply, request);
+  const auto [it, fresh] =
+      exchanges_.try_emplace(id, request, from.connection, std::move(plan), std::move(fault), std::move(headers),
+                             std::move(from.answer));
+  by_connection_.emplace(from.connection, id);
+  processor_.arrive(id, it->second.job());
+  ledger_.note([&](mock_stats& stats) {
+    stats.open = static_cast<std::int64_t>(exchanges_.size());
+    if (request.stream) ++stats.streams;
+    if (faulty) ++stats.faults;
+    stats.running = processor_.running();
+    stats.waiting = processor_.waiting();
+  });
+  pump();
+}
+
+void provider_engine::answer(loopback_answer& to, int status, std::vector<http::header> headers,
+                             std::string_view body) {
+  ledger_.note([&](mock_stats& stats) { ++stats.answers[status]; });
+  headers.emplace_back("content-type", "application/json");
+  to.whole(status, headers, body, {});
+}
+
+void provider_engine::refuse(loopback_answer& to, const wire_error& why, const std::vector<http::header>& more) {
+  auto headers = usual_headers();
+  headers.insert(headers.end(), more.begin(), more.end());
+  answer(to, why.status, std::move(headers), error_body(why));
+}
+
+std::vector<http::header> provider_engine::usual_headers() const {
+  const auto& model = processor_.model();
+  const auto places = model.slots + model.queue;
+  const auto free_places = std::max(places - processor_.running() - processor_.waiting(), std::int64_t{0});
+  const auto free_tokens = std::max(model.limit_tokens - held_tokens_, std::int64_t{0});
+  std::vector<http::header> headers;
+  headers.reserve(9);
+  headers.emplace_back("x-request-id", "req-" + std::to_string(received_));
+  headers.emplace_back("x-ratelimit-limit-requests", std::to_string(places));
+  headers.emplace_back("x-ratelimit-remaining-requests", std::to_string(free_places));
+  headers.emplace_back("x-ratelimit-reset-requests", go_duration(free_places == places ? duration() : model.retry_after));
+  headers.emplace_back("x-ratelimit-limit-tokens", std::to_string(model.limit_tokens));
+  headers.emplace_back("x-ratelimit-remaining-tokens", std::to_string(free_tokens));
+  headers.emplace_back("x-ratelimit-reset-tokens",
+                       go_duration(free_tokens == model.limit_tokens ? duration() : model.retry_after));
+  return headers;
+}
+
+void provider_engine::keep(const mock_request& request) {
+  const std::lock_guard lock(kept_mutex_);
+  kept_.push_back(request);
+  if (kept_.size() > options_.keep_requests) kept_.pop_front();
+}
+
+std::vector<mock_request> provider_engine::requests() const {
+  const std::lock_guard lock(kept_mutex_);
+  return {kept_.begin(), kept_.end()};
+}
+
+void provider_engine::pump() {
+  if (clock_.is_frozen()) return;
+  // What is written here comes back only through the context, so events_ is not touched meanwhile.
+  events_.clear();
+  processor_.advance(clock_.at(real_now()), events_);
+  std::vector<std::uint64_t> written;
+  for (const auto& event : events_) apply(event, written);
+  for (const auto id : written) {
+    if (const auto found = exchanges_.find(id); found != exchanges_.end()) found->second.flush();
+  }
+  if (!events_.empty()) note_load();
+  arm();
+}
+
+void provider_engine::apply(const processor_event& event, std::vector<std::uint64_t>& written) {
+  using kind = processor_event::kind;
+  const auto found = exchanges_.find(event.id);
+  if (found == exchanges_.end()) return;
+  auto& exchange = found->second;
+  switch (event.what) {
+    case kind::started: break;
+    case kind::prompt_done:
+      exchange.counted_input = event.tokens;
+      ledger_.note([&](mock_stats& stats) { stats.input_tokens += event.tokens; });
+      exchange.prompt_done();
+      count_head(exchange);
+      written.push_back(event.id);
+      break;
+    case kind::produced: {
+      const auto more = event.tokens - std::exchange(exchange.counted_output, event.tokens);
+      ledger_.note([&](mock_stats& stats) { stats.output_tokens += more; });
+      exchange.produced(event.tokens);
+      count_head(exchange);
+      if (written.empty() || written.back() != event.id) written.push_back(event.id);
+      break;
+    }
+    case kind::finished: finished(event.id); break;
+  }
+}
+
+void provider_engine::finished(std::uint64_t id) {
+  const auto found = exchanges_.find(id);
+  const bool ends = found->second.finish([this, id](bool whole) {
+    if (over_) return;
+    if (whole) {
+      delivered(id, true);
+    } else {
+      // A write to a connection that is gone already fails at once, from within the call.
+      asio::post(context_, [this, id] { delivered(id, false); });
+    }
+  });
+  count_head(found->second);
+  if (!ends) forget(found, [](mock_stats&) {});
+}
+
+void provider_engine::count_head(chat_exchange& exchange) {
+  if (!exchange.has_begun() || std::exchange(exchange.counted_head, true)) return;
+  ledger_.note([&](mock_stats& stats) { ++stats.answers[exchange.status()]; });
+}
+
+void provider_engine::delivered(std::uint64_t id, bool whole) {
+  if (!whole) return abandon(id);
+  const auto found = exchanges_.find(id);
+  if (found == exchanges_.end()) return;
+  forget(found, [](mock_stats& stats) { ++stats.served; });
+}
+
+void provider_engine::abandon(std::uint64_t id) {
+  const auto found = exchanges_.find(id);
+  if (found == exchanges_.end()) return;
+  if (!clock_.is_frozen()) pump();
+  const auto again = exchanges_.find(id);
+  if (again == exchanges_.end()) return;
+  auto input = again->second.counted_input;
+  auto output = again->second.counted_output;
+  const auto come = processor_.cancel(id).value_or(shared_processor::progress{input, output});
+  const auto more_input = std::max(come.input - input, std::int64_t{0});
+  const auto more_output = std::max(come.output - output, std::int64_t{0});
+  input += more_input;
+  output += more_output;
+  forget(again, [&](mock_stats& stats) {
+    ++stats.cancelled;
+    stats.input_tokens += more_input;
+    stats.output_tokens += more_output;
+    stats.wasted_input_tokens += input;
+    stats.wasted_output_tokens += output;
+  });
+}
+
+void provider_engine::forget(exchange_map::iterator which, const std::function<void(mock_stats&)>& note) {
+  const auto id = which->first;
+  const bool stream = which->second.is_stream();
+  const auto [first, last] = by_connection_.equal_range(which->second.connection());
+  by_connection_.erase(std::find_if(first, last, [&](const auto& entry) { return entry.second == id; }));
+  exchanges_.erase(which);
+  ledger_.note([&](mock_stats& stats) {
+    note(stats);
+    stats.open = static_cast<std::int64_t>(exchanges_.size());
+    if (stream) --stats.streams;
+    stats.running = processor_.running();
+    stats.waiting = processor_.waiting();
+  });
+}
+
+void provider_engine::note_load() {
+  ledger_.note([&](mock_stats& stats) {
+    stats.running = processor_.running();
+    stats.waiting = processor_.waiting();
+  });
+}
+
+void provider_engine::arm() {
+  const auto when = clock_.real_of(processor_.next());
+  if (when >= armed_for_) return;
+  armed_for_ = when;
+  timer_->expires_at(when);
+  timer_->async_wait([this](const asio::error_code& failure) {
+    if (failure || over_) return;
+    armed_for_ = never;
+    pump();
+  });
+}
+
+void provider_engine::set_model(const provider_model& model) {
+  pump();
+  processor_.set_model(model);
+  clock_.set_scale(model.time_scale, real_now());
+  armed_for_ = never;
+  note_load();
+  pump();
+}
+
+void provider_engine::freeze() {
+  pump();
+  clock_.freeze(real_now());
+}
+
+void provider_engine::thaw() {
+  clock_.thaw(real_now());
+  armed_for_ = never;
+  pump();
+}
+
+void provider_engine::drop_all() {
+  over_ = true;
+  timer_.reset();
+  exchanges_.clear();
+  by_connection_.clear();
+  connections_.clear();
+  ledger_.note([](mock_stats& stats) {
+    stats.open = stats.streams = stats.running = stats.waiting = stats.connections = 0;
+  });
+}
+
+}  // namespace sluice::testing
