@@ -23,6 +23,7 @@ expected<void, error> admission::report(request_id id, const progress& how_far, 
 void admission::set_stoppable(request_id id, bool stoppable, instant now, effects& out) {
   state_->set_stoppable(id, stoppable, now, out);
 }
+bool admission::could_be_preempted(request_id id) const noexcept { return state_->could_be_preempted(id); }
 bool admission::finish(request_id id, ending how, std::optional<usage> used, instant now, effects& out) {
   return state_->finish(id, how, used, now, out);
 }

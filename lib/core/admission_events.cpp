@@ -175,7 +175,7 @@ bool admission::state::cancel(request_id id, instant now, effects& out) {
   ++counts_[tickets_[id.index].workload].cancelled_total;
   dequeue(id.index);
   forget(id.index);
-  if (!queue_.empty()) settle(out);
+  settle(out);
   return true;
 }
 
@@ -227,10 +227,18 @@ void admission::state::set_stoppable(request_id id, bool stoppable, instant now,
   held.stoppable = stoppable;
   if (!stoppable) {
     stoppable_.remove(which.workload, which.grant);
-  } else if (rules_.classes[which.workload].preemptible && which.preemptions < rules_.max_preemptions && !held.stopping) {
+  } else if (may_be_listed(which) && !held.stopping) {
     stoppable_.add(which.workload, which.grant);
     if (!queue_.empty()) settle(out);
   }
+}
+
+bool admission::state::may_be_listed(const ticket& which) const noexcept {
+  return rules_.classes[which.workload].preemptible && which.preemptions < rules_.max_preemptions;
+}
+
+bool admission::state::could_be_preempted(request_id id) const noexcept {
+  return is(id, ticket::phase::holding) && may_be_listed(tickets_[id.index]);
 }
 
 bool admission::state::finish(request_id id, ending how, std::optional<usage> used, instant now, effects& out) {
@@ -303,10 +311,7 @@ void admission::state::relist_stoppable() noexcept {
     if (which.state != ticket::phase::holding) continue;
     const grant& held = grants_[which.grant];
     stoppable_.remove(which.workload, which.grant);
-    if (held.stoppable && !held.stopping && rules_.classes[which.workload].preemptible &&
-        which.preemptions < rules_.max_preemptions) {
-      stoppable_.add(which.workload, which.grant);
-    }
+    if (held.stoppable && !held.stopping && may_be_listed(which)) stoppable_.add(which.workload, which.grant);
   }
 }
 
@@ -329,6 +334,7 @@ void admission::state::close(instant now, effects& out) {
     // From the back, where taking out of the heap moves nothing.
     while (const std::size_t left = queue_.size(c)) reject_waiter(queue_.at(c, left - 1), reason::closed, constraint::none, out);
   }
+  ask_for_wake(out);
 }
 
 }  // namespace sluice::core

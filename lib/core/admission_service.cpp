@@ -6,7 +6,6 @@
 namespace sluice::core {
 
 void admission::state::settle(effects& out) {
-  if (queue_.empty()) return;
   expire(out);
   serve(out);
   restore(out);
@@ -113,6 +112,10 @@ void admission::state::reclaim(std::size_t c, capacity target, effects& out) {
 }
 
 void admission::state::ask_for_wake(effects& out) {
+  if (queue_.empty()) {
+    if (std::exchange(armed_, never) != never) out.list.push_back({effect::kind::wake_at, 0, {}, 0, never});
+    return;
+  }
   instant next = armed_;
   for (std::uint32_t left = queue_.waiting_classes(); left != 0; left &= left - 1) {
     const auto c = static_cast<std::size_t>(std::countr_zero(left));

@@ -29,6 +29,7 @@ class admission::state {
   void tick(instant now, effects& out);
   expected<void, error> report(request_id id, const progress& how_far, instant now, effects& out);
   void set_stoppable(request_id id, bool stoppable, instant now, effects& out);
+  [[nodiscard]] bool could_be_preempted(request_id id) const noexcept;
   bool finish(request_id id, ending how, std::optional<usage> used, instant now, effects& out);
   expected<void, error> reconfigure(policy next, instant now, effects& out);
   void close(instant now, effects& out);
@@ -83,6 +84,7 @@ class admission::state {
   void restore(effects& out);
   /// Stops the work of classes below `c` until `target` is covered.
   void reclaim(std::size_t c, capacity target, effects& out);
+  [[nodiscard]] bool may_be_listed(const ticket& which) const noexcept;
   [[nodiscard]] bool may_stop(std::size_t victim_class, const grant& victim) const noexcept;
   void ask_for_wake(effects& out);
 

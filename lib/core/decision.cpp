@@ -185,6 +185,8 @@ rejection& rejection::operator=(const rejection& other) {
   if (this != &other) record_ = std::make_unique<record>(*other.record_);
   return *this;
 }
+rejection::rejection(rejection&&) noexcept = default;
+rejection& rejection::operator=(rejection&&) noexcept = default;
 rejection::~rejection() = default;
 
 reason rejection::reason() const noexcept { return record_->what.reason; }

@@ -29,7 +29,7 @@ struct effect {
     rejected,
     /// The work of `id` is to be stopped; when it has really stopped, `finish(id, ending::preempted, …)`.
     preempt,
-    /// `tick` is wanted at `at`. Replaces an earlier wish.
+    /// `tick` is wanted at `at`, or not at all any more (`never`). Replaces an earlier wish.
     wake_at,
   };
   kind what{};
@@ -101,6 +101,10 @@ class admission {
 
   /// Whether the work of a granted request could be stopped by a `preempt` effect. Off until this says otherwise.
   void set_stoppable(request_id id, bool stoppable, instant now, effects& out);
+
+  /// Whether `set_stoppable(id, true)` would make a difference: its class is preemptible, and it has not been preempted
+  /// too often.
+  [[nodiscard]] bool could_be_preempted(request_id id) const noexcept;
 
   /// A grant ends and its capacity returns. `used` is what it really took, if that is known; else what was reported last.
   /// False, and nothing changes, when `id` holds nothing (any longer): a grant ends once.

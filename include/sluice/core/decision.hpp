@@ -116,9 +116,9 @@ class rejection {
  public:
   rejection(const decision& what, std::string_view class_name);
   rejection(const rejection& other);
-  rejection(rejection&&) noexcept = default;
+  rejection(rejection&& other) noexcept;
   rejection& operator=(const rejection& other);
-  rejection& operator=(rejection&&) noexcept = default;
+  rejection& operator=(rejection&& other) noexcept;
   ~rejection();
 
   [[nodiscard]] sluice::reason reason() const noexcept;

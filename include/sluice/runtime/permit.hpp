@@ -81,6 +81,10 @@ class [[nodiscard]] permit {
   bool stopped_ = false;
 };
 
+inline permit detail::permit_access::make(gate& where, core::request_id id) noexcept { return permit(where, id); }
+inline detail::gate* detail::permit_access::gate_of(const permit& from) noexcept { return from.gate_; }
+inline core::request_id detail::permit_access::id_of(const permit& from) noexcept { return from.id_; }
+
 }  // namespace sluice
 
 #include <sluice/runtime/detail/guard.hpp>

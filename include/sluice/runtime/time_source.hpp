@@ -52,7 +52,8 @@ class time_source {
   [[nodiscard]] virtual instant recent() const noexcept { return now(); }
 
   /// Wakes `who` at `when`, or as soon as possible if that has passed, always later than this call. An entry that is
-  /// armed already is moved. O(log n) in the number of armed entries.
+  /// armed already is moved. `never` takes it out, like `disarm` but without waiting for a `due` that is running.
+  /// Allowed under a lock that `due` takes. O(log n) in the number of armed entries.
   virtual void arm(entry& who, instant when) = 0;
 
   /// Takes `who` out. When this returns, `who.due` is not running and will not be called, unless this is called from

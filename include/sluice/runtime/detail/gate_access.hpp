@@ -9,6 +9,7 @@
 #include <sluice/core/request.hpp>
 
 #include <asio/any_io_executor.hpp>
+#include <asio/execution_context.hpp>
 
 #include <memory>
 #include <optional>
@@ -41,8 +42,26 @@ void cancel(gate& where, waiter& who) noexcept;
 /// Whether completions on `executor` may be batched with the gate's own.
 [[nodiscard]] bool is_home(const gate& where, const asio::any_io_executor& executor) noexcept;
 
-/// Tells the gate of a context that waiters belong to, so that it drops them when the context is shut down.
-void attach(gate& where, asio::execution_context& context);
+/// The executor of handlers that have none of their own.
+[[nodiscard]] asio::any_io_executor home_executor(const gate& where);
+
+/// Tells the gate that a waiter which it sent to another executor has been delivered or dropped there.
+void delivered(gate& where) noexcept;
+
+/// The same at the end of a scope, so that the gate lives through it.
+class delivery {
+ public:
+  explicit delivery(gate& where) noexcept : gate_(where) {}
+  delivery(const delivery&) = delete;
+  delivery& operator=(const delivery&) = delete;
+  ~delivery() { delivered(gate_); }
+
+ private:
+  gate& gate_;
+};
+
+/// Whether guarding this grant's work could make a difference.
+[[nodiscard]] bool could_be_preempted(const gate& where, core::request_id id) noexcept;
 
 /// Puts work under guard, and takes it out again.
 void begin_guard(gate& where, core::request_id id, const std::shared_ptr<stop_source>& stop);
@@ -52,7 +71,6 @@ struct permit_access {
   static permit make(gate& where, core::request_id id) noexcept;
   static gate* gate_of(const permit& from) noexcept;
   static core::request_id id_of(const permit& from) noexcept;
-  static void mark_stopped(permit& which) noexcept;
 };
 
 }  // namespace sluice::detail

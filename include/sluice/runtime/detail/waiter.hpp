@@ -13,6 +13,7 @@
 #include <asio/associated_cancellation_slot.hpp>
 #include <asio/associated_executor.hpp>
 #include <asio/cancellation_type.hpp>
+#include <asio/execution/context.hpp>
 #include <asio/execution_context.hpp>
 #include <asio/executor_work_guard.hpp>
 #include <asio/post.hpp>
@@ -20,13 +21,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace sluice::detail {
 
-/// What the gate sees of an operation. All members but the functions are the gate's, under its mutex, until it hands the
-/// waiter over through `call_`.
+/// What the gate sees of an operation. The members belong to the gate, under its mutex, until it calls `act`.
 class waiter {
  public:
   enum class phase : std::uint8_t { waiting, granted, rejected };
@@ -35,59 +35,52 @@ class waiter {
     invoke,
     /// Invoke the handler through its own executor.
     dispatch,
-    /// The context is going away: destroy the handler without invoking it.
+    /// Destroy the handler without invoking it: its context is going away.
     drop,
   };
-  using call = void (*)(waiter&, action);
-  using find_context = asio::execution_context* (*)(const waiter&);
+  using actor = void (*)(waiter&, action);
 
-  waiter(call how, find_context context, gate& where, bool home) noexcept
-      : call_(how), context_(context), gate_(&where), home_(home) {}
+  waiter(gate& where, actor how, asio::execution_context* abroad) noexcept
+      : gate_(&where), actor_(how), context_(abroad) {}
   waiter(const waiter&) = delete;
   waiter& operator=(const waiter&) = delete;
 
   /// Ends the operation; the waiter is gone afterwards.
-  void finish(action how) { call_(*this, how); }
-  [[nodiscard]] asio::execution_context* context() const { return context_(*this); }
+  void act(action how) { actor_(*this, how); }
+
+  [[nodiscard]] gate& where() const noexcept { return *gate_; }
+  /// The context of the handler's executor; null when that is the gate's own executor.
+  [[nodiscard]] asio::execution_context* context() const noexcept { return context_; }
 
   waiter* next = nullptr;
   core::request_id id{};
   std::unique_ptr<rejection> refused;
   phase state = phase::waiting;
 
-  [[nodiscard]] bool home() const noexcept { return home_; }
-  [[nodiscard]] gate& where() const noexcept { return *gate_; }
-
  protected:
   ~waiter() = default;
 
-  /// The outcome, taken out of the node.
-  [[nodiscard]] expected<permit, rejection> take_result() {
-    if (state == phase::granted) return permit_access::make(*gate_, id);
-    return unexpected<rejection>(std::move(*refused));
-  }
-
  private:
-  call call_;
-  find_context context_;
   gate* gate_;
-  bool home_;
+  actor actor_;
+  asio::execution_context* context_;
 };
 
-/// A waiter with its handler. Completions at home need no work guard of their own: the gate keeps one for all.
-template <typename Handler>
+/// A waiter with its handler. `Home`: the handler's executor is the gate's own, which then keeps one work guard for all.
+template <typename Handler, bool Home>
 class admit_operation final : public waiter {
   using executor_type = asio::associated_executor_t<Handler, asio::any_io_executor>;
-  using work_guard = asio::executor_work_guard<executor_type>;
+  struct nothing {
+    explicit nothing(const executor_type&) noexcept {}
+  };
+  using work_guard = std::conditional_t<Home, nothing, asio::executor_work_guard<executor_type>>;
 
  public:
   /// Makes an operation with the handler's allocator and hands it to the gate.
-  static void start(gate& where, const asio::any_io_executor& fallback, Handler handler, const core::request& what) {
-    const executor_type executor = asio::get_associated_executor(handler, fallback);
-    const bool home = is_home(where, executor);
-    auto* operation = make(where, home, std::move(handler));
-    if (!home) operation->guard_.emplace(executor);
-    attach(where, asio::query(executor, asio::execution::context));
+  static void start(gate& where, Handler&& handler, const executor_type& executor, const core::request& what) {
+    allocator memory(asio::get_associated_allocator(handler));
+    auto* place = std::allocator_traits<allocator>::allocate(memory, 1);
+    auto* operation = ::new (static_cast<void*>(place)) admit_operation(where, std::move(handler), executor);
     if (auto slot = asio::get_associated_cancellation_slot(operation->handler_); slot.is_connected()) {
       slot.assign([operation](asio::cancellation_type) { cancel(operation->where(), *operation); });
     }
@@ -98,67 +91,77 @@ class admit_operation final : public waiter {
   using base_allocator = asio::associated_allocator_t<Handler>;
   using allocator = typename std::allocator_traits<base_allocator>::template rebind_alloc<admit_operation>;
 
-  static admit_operation* make(gate& where, bool home, Handler&& handler) {
-    allocator memory(asio::get_associated_allocator(handler));
-    auto* place = std::allocator_traits<allocator>::allocate(memory, 1);
-    return ::new (static_cast<void*>(place)) admit_operation(where, home, std::move(handler));
-  }
+  admit_operation(gate& where, Handler&& handler, const executor_type& executor)
+      : waiter(where, &admit_operation::perform, Home ? nullptr : &asio::query(executor, asio::execution::context)),
+        handler_(std::move(handler)),
+        guard_(executor) {}
 
-  admit_operation(gate& where, bool home, Handler&& handler)
-      : waiter(&admit_operation::act, &admit_operation::find, where, home), handler_(std::move(handler)) {}
-
-  static void act(waiter& base, action how) {
+  static void perform(waiter& base, action how) {
     auto& self = static_cast<admit_operation&>(base);
-    if (how == action::dispatch) {
-      // Hoisted: the order in which arguments are evaluated is not defined.
-      const executor_type executor = self.guard_->get_executor();
-      asio::post(executor, posted(&self));
-      return;
+    if constexpr (!Home) {
+      if (how == action::dispatch) {
+        // Hoisted: the order in which arguments are evaluated is not defined.
+        const executor_type executor = self.guard_.get_executor();
+        asio::post(executor, in_transit(self));
+        return;
+      }
     }
     if (auto slot = asio::get_associated_cancellation_slot(self.handler_); slot.is_connected()) slot.clear();
+    const phase state = self.state;
+    permit held = state == phase::granted ? permit_access::make(self.where(), self.id) : permit();
+    const std::unique_ptr<rejection> refused = std::move(self.refused);
     allocator memory(asio::get_associated_allocator(self.handler_));
     Handler handler(std::move(self.handler_));
-    expected<permit, rejection> result = self.take_result();
-    std::optional<work_guard> guard = std::move(self.guard_);
+    [[maybe_unused]] const work_guard guard(std::move(self.guard_));
     self.~admit_operation();
     std::allocator_traits<allocator>::deallocate(memory, &self, 1);
-    if (how == action::invoke) std::move(handler)(std::move(result));
-  }
-
-  static asio::execution_context* find(const waiter& base) {
-    const auto& self = static_cast<const admit_operation&>(base);
-    if (!self.guard_) return nullptr;
-    return &asio::query(self.guard_->get_executor(), asio::execution::context);
+    if (how != action::invoke) return;
+    if (state == phase::granted) {
+      std::move(handler)(expected<permit, rejection>(std::move(held)));
+    } else {
+      std::move(handler)(expected<permit, rejection>(unexpected<rejection>(std::move(*refused))));
+    }
   }
 
   /// Owns the operation on its way through the handler's executor, so that a context that is destroyed drops it.
-  class posted {
+  class in_transit {
    public:
-    explicit posted(admit_operation* operation) noexcept : operation_(operation) {}
-    posted(posted&& other) noexcept : operation_(std::exchange(other.operation_, nullptr)) {}
-    posted& operator=(posted&&) = delete;
-    ~posted() {
-      if (operation_ != nullptr) act(*operation_, action::drop);
+    explicit in_transit(admit_operation& operation) noexcept : operation_(&operation) {}
+    in_transit(in_transit&& other) noexcept : operation_(std::exchange(other.operation_, nullptr)) {}
+    in_transit(const in_transit&) = delete;
+    in_transit& operator=(const in_transit&) = delete;
+    in_transit& operator=(in_transit&&) = delete;
+    ~in_transit() {
+      if (operation_ != nullptr) deliver(action::drop);
     }
-    void operator()() { act(*std::exchange(operation_, nullptr), action::invoke); }
+    void operator()() { deliver(action::invoke); }
 
    private:
+    void deliver(action how) {
+      admit_operation& operation = *std::exchange(operation_, nullptr);
+      const delivery ends(operation.where());
+      operation.act(how);
+    }
     admit_operation* operation_;
   };
 
   Handler handler_;
-  std::optional<work_guard> guard_;
+  [[no_unique_address]] work_guard guard_;
 };
-
-/// The executor a handler without one of its own runs on.
-[[nodiscard]] const asio::any_io_executor& home_executor(const gate& where) noexcept;
 
 struct initiate_admit {
   gate* where;
 
   template <typename Handler>
   void operator()(Handler&& handler, const core::request& what) const {
-    admit_operation<std::decay_t<Handler>>::start(*where, home_executor(*where), std::forward<Handler>(handler), what);
+    using handler_type = std::decay_t<Handler>;
+    const auto executor = asio::get_associated_executor(handler, home_executor(*where));
+    handler_type own(std::forward<Handler>(handler));
+    if (is_home(*where, executor)) {
+      admit_operation<handler_type, true>::start(*where, std::move(own), executor, what);
+    } else {
+      admit_operation<handler_type, false>::start(*where, std::move(own), executor, what);
+    }
   }
 };
 

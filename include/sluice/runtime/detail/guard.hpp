@@ -1,0 +1,126 @@
+/// \file
+/// `permit::guard`: runs work so that preemption can cancel it. Not for users; included by permit.hpp.
+#pragma once
+
+#include <sluice/core/error.hpp>
+#include <sluice/core/expected.hpp>
+#include <sluice/runtime/permit.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/awaitable.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/strand.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <atomic>
+#include <memory>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+namespace sluice::detail {
+
+/// Cancels the work of one guard. The work, its cancellation signal and every emission share a strand, so that a
+/// preemption from any thread meets no race.
+class stop_source : public std::enable_shared_from_this<stop_source> {
+ public:
+  using strand = asio::strand<asio::any_io_executor>;
+
+  explicit stop_source(const asio::any_io_executor& executor) : strand_(asio::make_strand(executor)) {}
+
+  /// Preempts: from any thread.
+  void preempt();
+  /// Passes a cancellation of the guard's caller on: from any thread.
+  void cancel();
+
+  [[nodiscard]] bool preempted() const noexcept { return preempted_.load(std::memory_order_acquire); }
+  [[nodiscard]] const strand& get_executor() const noexcept { return strand_; }
+  [[nodiscard]] asio::cancellation_slot slot() noexcept { return signal_.slot(); }
+
+ private:
+  void emit();
+
+  strand strand_;
+  asio::cancellation_signal signal_;
+  std::atomic<bool> preempted_{false};
+};
+
+/// Puts a permit's work under guard for a scope.
+class guarded_scope {
+ public:
+  guarded_scope(const permit& held, const asio::any_io_executor& executor)
+      : gate_(*permit_access::gate_of(held)),
+        id_(permit_access::id_of(held)),
+        stop_(std::make_shared<stop_source>(executor)) {
+    begin_guard(gate_, id_, stop_);
+  }
+  guarded_scope(const guarded_scope&) = delete;
+  guarded_scope& operator=(const guarded_scope&) = delete;
+  ~guarded_scope() { end_guard(gate_, id_); }
+
+  [[nodiscard]] const std::shared_ptr<stop_source>& stop() const noexcept { return stop_; }
+
+ private:
+  gate& gate_;
+  core::request_id id_;
+  std::shared_ptr<stop_source> stop_;
+};
+
+/// Whether a result of guarded work says itself that the work was cancelled.
+template <typename T>
+[[nodiscard]] bool says_cancelled(const T&) noexcept {
+  return false;
+}
+template <typename T>
+[[nodiscard]] bool says_cancelled(const expected<T, error>& result) noexcept {
+  return !result && result.error().is(errc::cancelled);
+}
+
+[[nodiscard]] error preempted_error();
+[[nodiscard]] error empty_permit_error(const char* what);
+
+}  // namespace sluice::detail
+
+namespace sluice {
+
+template <typename T>
+asio::awaitable<expected<T, error>> permit::guard(asio::awaitable<T> work) {
+  using result_type = expected<T, error>;
+  if (gate_ == nullptr) co_return result_type(unexpected<error>(detail::empty_permit_error("guard")));
+  if (!detail::could_be_preempted(*gate_, id_)) {
+    if constexpr (std::is_void_v<T>) {
+      co_await std::move(work);
+      co_return result_type();
+    } else {
+      co_return result_type(co_await std::move(work));
+    }
+  }
+
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  const detail::guarded_scope scope(*this, executor);
+  const auto stop = scope.stop();
+  asio::cancellation_state own = co_await asio::this_coro::cancellation_state;
+  if (asio::cancellation_slot slot = own.slot(); slot.is_connected()) {
+    slot.assign([stop](asio::cancellation_type) { stop->cancel(); });
+  }
+  const auto strand = stop->get_executor();
+  auto token = asio::bind_cancellation_slot(stop->slot(), asio::use_awaitable);
+  try {
+    if constexpr (std::is_void_v<T>) {
+      co_await asio::co_spawn(strand, std::move(work), token);
+      co_return result_type();
+    } else {
+      auto result = co_await asio::co_spawn(strand, std::move(work), token);
+      if (!stop->preempted() || !detail::says_cancelled(result)) co_return result_type(std::move(result));
+    }
+  } catch (const std::system_error& failure) {
+    if (!stop->preempted() || failure.code() != asio::error::operation_aborted) throw;
+  }
+  stopped_ = true;
+  co_return result_type(unexpected<error>(detail::preempted_error()));
+}
+
+}  // namespace sluice

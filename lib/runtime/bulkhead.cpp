@@ -1,0 +1,55 @@
+#include <sluice/runtime/bulkhead.hpp>
+
+#include "runtime/gate.hpp"
+
+#include <utility>
+
+namespace sluice {
+namespace {
+
+using admission_result = expected<permit, rejection>;
+
+// A finished coroutine: awaiting it neither suspends nor posts.
+asio::awaitable<admission_result> finished(admission_result result) { co_return std::move(result); }
+
+}  // namespace
+
+bulkhead::bulkhead(asio::any_io_executor executor, const policy& rules)
+    : gate_(new detail::gate(std::move(executor), rules, nullptr)) {}
+
+bulkhead::bulkhead(asio::any_io_executor executor, const policy& rules, time_source& time)
+    : gate_(new detail::gate(std::move(executor), rules, &time)) {}
+
+bulkhead::~bulkhead() { detail::gate::abandon(gate_); }
+
+core::request bulkhead::to_core(const admit_request& what) noexcept {
+  core::request made;
+  made.cost = what.cost;
+  made.workload = what.workload;
+  made.deadline = what.options.deadline;
+  made.age = what.options.age;
+  return made;
+}
+
+asio::awaitable<admission_result> bulkhead::admit(cost asked, workload as, admit_options options) {
+  const core::request what = to_core({asked, as, options});
+  if (const auto id = gate_->admit_at_once(what)) return finished(detail::permit_access::make(*gate_, *id));
+  return asio::async_initiate<const asio::use_awaitable_t<>, void(admission_result)>(detail::initiate_admit{gate_},
+                                                                                    asio::use_awaitable, what);
+}
+
+admission_result bulkhead::try_admit(cost asked, workload as, admit_options options) {
+  auto admitted = gate_->try_admit(to_core({asked, as, options}));
+  if (!admitted) return unexpected<rejection>(std::move(admitted).error());
+  return detail::permit_access::make(*gate_, *admitted);
+}
+
+expected<void, error> bulkhead::reconfigure(const policy& next) { return gate_->reconfigure(next); }
+void bulkhead::close() { gate_->close(); }
+statistics bulkhead::statistics() const { return gate_->take_statistics(); }
+policy bulkhead::current_policy() const { return gate_->current_policy(); }
+instant bulkhead::now() const { return gate_->time().now(); }
+time_source& bulkhead::time() const noexcept { return gate_->time(); }
+asio::any_io_executor bulkhead::get_executor() const { return gate_->home(); }
+
+}  // namespace sluice

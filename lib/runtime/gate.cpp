@@ -1,0 +1,455 @@
+#include "runtime/gate.hpp"
+
+#include <asio/execution/outstanding_work.hpp>
+#include <asio/post.hpp>
+#include <asio/prefer.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace sluice::detail {
+namespace {
+
+/// Waiters invoked in one turn of the home executor; then others get theirs.
+constexpr std::size_t turn_length = 64;
+
+}  // namespace
+
+/// On its way through the home executor, which may destroy it unrun.
+class gate::drain_turn {
+ public:
+  explicit drain_turn(gate& owner) noexcept : gate_(&owner) {}
+  drain_turn(drain_turn&& other) noexcept : gate_(std::exchange(other.gate_, nullptr)) {}
+  drain_turn(const drain_turn&) = delete;
+  drain_turn& operator=(const drain_turn&) = delete;
+  drain_turn& operator=(drain_turn&&) = delete;
+  ~drain_turn() {
+    if (gate_ != nullptr) gate_->take_turn_back(nullptr, 0);
+  }
+  void operator()() { std::exchange(gate_, nullptr)->run_ready(); }
+
+ private:
+  gate* gate_;
+};
+
+/// Whatever may run other code, or take another lock, happens here: when the gate's mutex is free.
+class gate::aftermath {
+ public:
+  explicit aftermath(gate& owner) noexcept : gate_(owner) {}
+  aftermath(const aftermath&) = delete;
+  aftermath& operator=(const aftermath&) = delete;
+
+  /// Call it last, without the mutex; the gate may be gone afterwards.
+  void carry_out() {
+    if (destroy) {
+      delete &gate_;
+      return;
+    }
+    if (start_turn) asio::post(gate_.home_, drain_turn(gate_));
+    while (abroad != nullptr) std::exchange(abroad, abroad->next)->act(waiter::action::dispatch);
+    for (const auto& stop : stops) stop->preempt();
+    for (const auto& observer : idle) observer->became_idle();
+  }
+
+  waiter* abroad = nullptr;
+  bool start_turn = false;
+  bool destroy = false;
+  std::vector<std::shared_ptr<stop_source>> stops;
+  std::vector<std::shared_ptr<idle_observer>> idle;
+
+ private:
+  gate& gate_;
+};
+
+gate::gate(asio::any_io_executor home, const policy& rules, time_source* time)
+    : core_(rules),
+      home_(std::move(home)),
+      home_context_(&asio::query(home_, asio::execution::context)),
+      own_time_(time == nullptr ? make_steady_time_source(home_) : nullptr),
+      time_(time == nullptr ? own_time_.get() : time) {
+  watches_.emplace_back(*this, *home_context_);
+}
+
+void gate::abandon(gate* gone) {
+  gone->close();
+  // Outside the mutex, because it waits for a tick that may be running.
+  gone->time_->disarm(gone->wake_);
+  gone->own_time_.reset();
+  aftermath left(*gone);
+  {
+    const std::lock_guard lock(gone->mutex_);
+    gone->time_ = nullptr;
+    gone->alive_ = false;
+    left.destroy = gone->unused();
+  }
+  left.carry_out();
+}
+
+instant gate::clock() const noexcept {
+  return core_.waiting() == 0 || time_ == nullptr ? core_.now() : time_->recent();
+}
+
+bool gate::unused() const noexcept {
+  return !alive_ && core_.in_flight() == 0 && undelivered_ == 0 && !draining_ && busy_ == 0;
+}
+
+std::unique_ptr<rejection> gate::refusal(const decision& what) const {
+  const auto& classes = core_.current_policy().classes;
+  const std::size_t c = what.workload.index();
+  return std::make_unique<rejection>(what, c < classes.size() ? classes[c].name : '#' + std::to_string(c));
+}
+
+void gate::hand_over(waiter& who, aftermath& left) {
+  if (who.context() != nullptr) {
+    who.next = std::exchange(left.abroad, &who);
+    return;
+  }
+  who.next = nullptr;
+  (ready_last_ == nullptr ? ready_first_ : ready_last_->next) = &who;
+  ready_last_ = &who;
+  if (!draining_) draining_ = left.start_turn = true;
+}
+
+void gate::apply(aftermath& left) {
+  for (const core::effect& each : effects_.list) {
+    switch (each.what) {
+      case core::effect::kind::granted:
+      case core::effect::kind::rejected: {
+        if (each.tag == 0) break;
+        auto& who = *reinterpret_cast<waiter*>(each.tag);
+        if (each.what == core::effect::kind::granted) {
+          who.state = waiter::phase::granted;
+          who.id = each.id;
+        } else {
+          who.state = waiter::phase::rejected;
+          who.refused = refusal(effects_.decisions[each.detail]);
+        }
+        hand_over(who, left);
+        break;
+      }
+      case core::effect::kind::preempt: left.stops.push_back(stops_[each.id.index]); break;
+      case core::effect::kind::wake_at:
+        if (time_ != nullptr) time_->arm(wake_, each.at);
+        break;
+    }
+  }
+  effects_.clear();
+}
+
+void gate::note_idle(aftermath& left) {
+  if (!idle_observers_.empty() && core_.in_flight() == 0 && core_.waiting() == 0) left.idle.swap(idle_observers_);
+}
+
+std::optional<core::request_id> gate::admit_at_once(const core::request& what) {
+  const instant now = what.deadline == never ? instant::min() : time_->now();
+  const std::lock_guard lock(mutex_);
+  return core_.arrive_at_once(what, now);
+}
+
+expected<core::request_id, rejection> gate::try_admit(core::request what) {
+  if (const auto id = admit_at_once(what)) return *id;
+  what.may_wait = false;
+  what.tag = 0;
+  const instant now = time_->now();
+  std::optional<core::request_id> granted;
+  std::unique_ptr<rejection> refused;
+  aftermath left(*this);
+  {
+    const std::lock_guard lock(mutex_);
+    core_.arrive(what, now, effects_);
+    for (const core::effect& each : effects_.list) {
+      if (each.tag != 0) continue;
+      if (each.what == core::effect::kind::granted) granted = each.id;
+      if (each.what == core::effect::kind::rejected) refused = refusal(effects_.decisions[each.detail]);
+    }
+    apply(left);
+  }
+  left.carry_out();
+  if (granted) return *granted;
+  return unexpected<rejection>(std::move(*refused));
+}
+
+void gate::enqueue(waiter& who, const core::request& what) {
+  core::request tagged = what;
+  tagged.tag = reinterpret_cast<std::uintptr_t>(&who);
+  const instant now = what.deadline == never ? time_->recent() : time_->now();
+  aftermath left(*this);
+  {
+    const std::lock_guard lock(mutex_);
+    ++undelivered_;
+    if (who.context() != nullptr) {
+      watch_context(*who.context());
+    } else if (at_home_++ == 0 && !home_work_) {
+      home_work_ = asio::prefer(home_, asio::execution::outstanding_work.tracked);
+    }
+    who.id = core_.arrive(tagged, now, effects_);
+    apply(left);
+  }
+  left.carry_out();
+}
+
+void gate::cancel(waiter& who) noexcept {
+  aftermath left(*this);
+  {
+    const std::lock_guard lock(mutex_);
+    if (who.state == waiter::phase::rejected) return;
+    const instant now = clock();
+    decision what = core_.explain(who.id).value_or(decision{});
+    what.outcome = outcome::rejected;
+    what.reason = reason::cancelled;
+    what.at = now;
+    if (who.state == waiter::phase::waiting) {
+      core_.cancel(who.id, now, effects_);
+      hand_over(who, left);
+    } else {
+      // Granted, but nobody has been told yet: the capacity goes to the next. It is on its way already.
+      core_.finish(who.id, core::ending::released, std::nullopt, now, effects_);
+    }
+    who.refused = refusal(what);
+    who.state = waiter::phase::rejected;
+    apply(left);
+    note_idle(left);
+  }
+  left.carry_out();
+}
+
+void gate::finish(core::request_id id, core::ending how, std::optional<usage> used) noexcept {
+  aftermath left(*this);
+  {
+    const std::lock_guard lock(mutex_);
+    core_.finish(id, how, used, clock(), effects_);
+    if (!effects_.list.empty()) apply(left);
+    note_idle(left);
+    left.destroy = unused();
+  }
+  left.carry_out();
+}
+
+expected<void, error> gate::report(core::request_id id, const progress& how_far) {
+  aftermath left(*this);
+  expected<void, error> result;
+  {
+    const std::lock_guard lock(mutex_);
+    result = core_.report(id, how_far, clock(), effects_);
+    apply(left);
+  }
+  left.carry_out();
+  return result;
+}
+
+expected<void, error> gate::reconfigure(const policy& next) {
+  aftermath left(*this);
+  expected<void, error> result;
+  const instant now = time_->now();
+  {
+    const std::lock_guard lock(mutex_);
+    result = core_.reconfigure(next, now, effects_);
+    apply(left);
+    note_idle(left);
+  }
+  left.carry_out();
+  return result;
+}
+
+void gate::close() {
+  aftermath left(*this);
+  const instant now = time_->now();
+  {
+    const std::lock_guard lock(mutex_);
+    core_.close(now, effects_);
+    apply(left);
+    note_idle(left);
+  }
+  left.carry_out();
+}
+
+void gate::tick(instant now) noexcept {
+  aftermath left(*this);
+  {
+    const std::lock_guard lock(mutex_);
+    core_.tick(now, effects_);
+    apply(left);
+    note_idle(left);
+  }
+  left.carry_out();
+}
+
+void gate::begin_guard(core::request_id id, const std::shared_ptr<stop_source>& stop) {
+  aftermath left(*this);
+  {
+    const std::lock_guard lock(mutex_);
+    if (stops_.size() <= id.index) stops_.resize(std::size_t{id.index} + 1);
+    stops_[id.index] = stop;
+    core_.set_stoppable(id, true, clock(), effects_);
+    apply(left);
+  }
+  left.carry_out();
+}
+
+void gate::end_guard(core::request_id id) noexcept {
+  std::shared_ptr<stop_source> gone;
+  aftermath left(*this);
+  {
+    const std::lock_guard lock(mutex_);
+    gone.swap(stops_[id.index]);
+    core_.set_stoppable(id, false, clock(), effects_);
+    apply(left);
+  }
+  left.carry_out();
+}
+
+bool gate::could_be_preempted(core::request_id id) const noexcept {
+  const std::lock_guard lock(mutex_);
+  return core_.could_be_preempted(id);
+}
+
+void gate::delivered() noexcept {
+  aftermath left(*this);
+  {
+    const std::lock_guard lock(mutex_);
+    --undelivered_;
+    left.destroy = unused();
+  }
+  left.carry_out();
+}
+
+void gate::run_ready() {
+  waiter* batch = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    batch = ready_first_;
+    waiter** end = &ready_first_;
+    for (std::size_t n = 0; n < turn_length && *end != nullptr; ++n) end = &(*end)->next;
+    ready_first_ = *end;
+    if (ready_first_ == nullptr) ready_last_ = nullptr;
+    *end = nullptr;
+    if (end == &ready_first_) batch = nullptr;
+  }
+  std::size_t delivered = 0;
+  // Also when a handler throws.
+  struct on_exit {
+    gate& owner;
+    waiter*& rest;
+    std::size_t& count;
+    ~on_exit() { owner.take_turn_back(rest, count); }
+  } const at_end{*this, batch, delivered};
+  while (batch != nullptr) {
+    waiter& who = *std::exchange(batch, batch->next);
+    if (batch != nullptr) __builtin_prefetch(batch);
+    ++delivered;
+    who.act(waiter::action::invoke);
+  }
+}
+
+void gate::take_turn_back(waiter* rest, std::size_t delivered) noexcept {
+  aftermath left(*this);
+  std::optional<asio::any_io_executor> released;
+  {
+    const std::lock_guard lock(mutex_);
+    at_home_ -= delivered;
+    undelivered_ -= delivered;
+    if (rest != nullptr) {
+      waiter* last = rest;
+      while (last->next != nullptr) last = last->next;
+      last->next = ready_first_;
+      if (ready_first_ == nullptr) ready_last_ = last;
+      ready_first_ = rest;
+    }
+    draining_ = left.start_turn = ready_first_ != nullptr && home_context_ != nullptr;
+    if (at_home_ == 0) released.swap(home_work_);
+    left.destroy = unused();
+  }
+  left.carry_out();
+}
+
+void gate::watch_context(asio::execution_context& context) {
+  for (const watch& each : watches_) {
+    if (&each.context() == &context) return;
+  }
+  watches_.emplace_back(*this, context);
+}
+
+// The context destroys what was posted to it by itself; what is parked here has to be let go here.
+void gate::context_gone(asio::execution_context& context) noexcept {
+  const bool home = &context == home_context_;
+  waiter* dropped = nullptr;
+  std::optional<asio::any_io_executor> work;
+  aftermath left(*this);
+  {
+    const std::lock_guard lock(mutex_);
+    ++busy_;
+    std::vector<waiter*> parked;
+    for (const std::uint64_t tag : core_.waiting_tags()) {
+      auto* who = reinterpret_cast<waiter*>(tag);
+      if (who->context() == (home ? nullptr : &context)) parked.push_back(who);
+    }
+    const instant now = clock();
+    for (waiter* who : parked) {
+      core_.cancel(who->id, now, effects_);
+      who->state = waiter::phase::rejected;
+      who->next = std::exchange(dropped, who);
+    }
+    apply(left);
+    if (home) {
+      while (ready_first_ != nullptr) {
+        waiter* who = std::exchange(ready_first_, ready_first_->next);
+        who->next = std::exchange(dropped, who);
+      }
+      ready_last_ = nullptr;
+      home_context_ = nullptr;
+      work.swap(home_work_);
+      // Its destructor may need the context.
+      home_ = asio::any_io_executor();
+      if (left.start_turn) draining_ = left.start_turn = false;
+    }
+  }
+  left.carry_out();
+  std::size_t count = 0;
+  for (; dropped != nullptr; ++count) std::exchange(dropped, dropped->next)->act(waiter::action::drop);
+  aftermath ending(*this);
+  {
+    const std::lock_guard lock(mutex_);
+    --busy_;
+    undelivered_ -= count;
+    if (home) at_home_ = 0;
+    ending.destroy = unused();
+    if (!ending.destroy) watches_.remove_if([&](const watch& each) { return &each.context() == &context; });
+  }
+  ending.carry_out();
+}
+
+drain_result gate::observe_idle(std::shared_ptr<idle_observer> who) {
+  const std::lock_guard lock(mutex_);
+  drain_result now{false, core_.in_flight(), core_.waiting()};
+  now.drained = now.in_flight == 0 && now.waiting == 0;
+  if (!now.drained && who != nullptr) idle_observers_.push_back(std::move(who));
+  return now;
+}
+
+void gate::forget(const idle_observer& who) noexcept {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(idle_observers_, [&](const auto& each) { return each.get() == &who; });
+}
+
+statistics gate::take_statistics() const {
+  const std::lock_guard lock(mutex_);
+  return core_.statistics();
+}
+
+policy gate::current_policy() const {
+  const std::lock_guard lock(mutex_);
+  return core_.current_policy();
+}
+
+std::optional<decision> gate::explain(core::request_id id) const {
+  const std::lock_guard lock(mutex_);
+  return core_.explain(id);
+}
+
+std::optional<age> gate::age_of(core::request_id id) const {
+  const std::lock_guard lock(mutex_);
+  return core_.age_of(id);
+}
+
+}  // namespace sluice::detail

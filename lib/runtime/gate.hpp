@@ -1,0 +1,146 @@
+/// \file
+/// The state behind a bulkhead: the core under one mutex, and the waiters that are on their way to their executors.
+#pragma once
+
+#include "runtime/context_hook.hpp"
+
+#include <sluice/core/admission.hpp>
+#include <sluice/runtime/bulkhead.hpp>
+#include <sluice/runtime/detail/guard.hpp>
+#include <sluice/runtime/detail/waiter.hpp>
+#include <sluice/runtime/time_source.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/execution_context.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace sluice::detail {
+
+/// Woken when a gate becomes idle.
+class idle_observer {
+ public:
+  /// Called on any thread, without a lock held.
+  virtual void became_idle() noexcept = 0;
+
+ protected:
+  ~idle_observer() = default;
+};
+
+/// Lives until its bulkhead, all permits and all undelivered waiters are gone; the last one out destroys it. What counts its users
+/// is guarded by the same mutex as the core, so that a permit costs no atomic of its own.
+class gate {
+ public:
+  gate(asio::any_io_executor home, const policy& rules, time_source* time);
+  gate(const gate&) = delete;
+  gate& operator=(const gate&) = delete;
+
+  /// The bulkhead is gone: everything that waits is refused.
+  static void abandon(gate* gone);
+
+  [[nodiscard]] std::optional<core::request_id> admit_at_once(const core::request& what);
+  [[nodiscard]] expected<core::request_id, rejection> try_admit(core::request what);
+  void enqueue(waiter& who, const core::request& what);
+  void cancel(waiter& who) noexcept;
+  void finish(core::request_id id, core::ending how, std::optional<usage> used) noexcept;
+  expected<void, error> report(core::request_id id, const progress& how_far);
+  expected<void, error> reconfigure(const policy& next);
+  void close();
+
+  void begin_guard(core::request_id id, const std::shared_ptr<stop_source>& stop);
+  void end_guard(core::request_id id) noexcept;
+  [[nodiscard]] bool could_be_preempted(core::request_id id) const noexcept;
+  void delivered() noexcept;
+
+  /// Registers `who` unless the gate is idle now; gives what there is either way.
+  drain_result observe_idle(std::shared_ptr<idle_observer> who);
+  void forget(const idle_observer& who) noexcept;
+
+  [[nodiscard]] statistics take_statistics() const;
+  [[nodiscard]] policy current_policy() const;
+  [[nodiscard]] std::optional<decision> explain(core::request_id id) const;
+  [[nodiscard]] std::optional<age> age_of(core::request_id id) const;
+
+  [[nodiscard]] bool is_home(const asio::any_io_executor& executor) const noexcept { return executor == home_; }
+  [[nodiscard]] const asio::any_io_executor& home() const noexcept { return home_; }
+  /// Precondition: the bulkhead lives.
+  [[nodiscard]] time_source& time() const noexcept { return *time_; }
+
+ private:
+  class wake_entry final : public time_source::entry {
+   public:
+    explicit wake_entry(gate& owner) noexcept : owner_(owner) {}
+    void due(instant now) noexcept override { owner_.tick(now); }
+
+   private:
+    gate& owner_;
+  };
+  class watch final : public context_hook {
+   public:
+    watch(gate& owner, asio::execution_context& context) : owner_(owner), context_(context) { attach(context); }
+    ~watch() override { detach(); }
+    void context_gone() noexcept override { owner_.context_gone(context_); }
+    [[nodiscard]] const asio::execution_context& context() const noexcept { return context_; }
+
+   private:
+    gate& owner_;
+    asio::execution_context& context_;
+  };
+  /// What an event leaves to be done once the mutex is free.
+  class aftermath;
+  class drain_turn;
+
+  ~gate() = default;
+
+  void tick(instant now) noexcept;
+  /// Translates the effects of an event. Under the mutex.
+  void apply(aftermath& left);
+  void note_idle(aftermath& left);
+  void hand_over(waiter& who, aftermath& left);
+  [[nodiscard]] std::unique_ptr<rejection> refusal(const decision& what) const;
+  [[nodiscard]] bool unused() const noexcept;
+  void watch_context(asio::execution_context& context);
+  void context_gone(asio::execution_context& context) noexcept;
+  /// Invokes what is ready, up to a bound, and comes again for the rest.
+  void run_ready();
+  void take_turn_back(waiter* rest, std::size_t delivered) noexcept;
+  /// The instant for an event that came without one.
+  [[nodiscard]] instant clock() const noexcept;
+
+  mutable std::mutex mutex_;
+  core::admission core_;
+  core::effects effects_;
+
+  asio::any_io_executor home_;
+  asio::execution_context* home_context_;
+  std::unique_ptr<time_source> own_time_;
+  time_source* time_;
+  wake_entry wake_{*this};
+
+  // Waiters at home whose outcome is known, in order; one posted turn invokes many.
+  waiter* ready_first_ = nullptr;
+  waiter* ready_last_ = nullptr;
+  bool draining_ = false;
+  /// Keeps the home context's `run` from returning while somebody at home waits.
+  std::optional<asio::any_io_executor> home_work_;
+
+  /// Undelivered waiters: at home, and in all.
+  std::size_t at_home_ = 0;
+  std::size_t undelivered_ = 0;
+  /// Whether the bulkhead lives, and who else is busy inside.
+  bool alive_ = true;
+  std::size_t busy_ = 0;
+
+  /// By the index of the request.
+  std::vector<std::shared_ptr<stop_source>> stops_;
+  std::list<watch> watches_;
+  std::vector<std::shared_ptr<idle_observer>> idle_observers_;
+};
+
+}  // namespace sluice::detail

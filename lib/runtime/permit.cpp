@@ -1,0 +1,37 @@
+#include <sluice/runtime/permit.hpp>
+
+#include "runtime/gate.hpp"
+
+#include <string>
+
+namespace sluice {
+
+expected<void, error> permit::reconcile(const progress& how_far) {
+  if (gate_ == nullptr) return unexpected<error>(detail::empty_permit_error("reconcile"));
+  return gate_->report(id_, how_far);
+}
+
+expected<void, error> permit::settle(const usage& used) {
+  if (gate_ == nullptr) return unexpected<error>(detail::empty_permit_error("settle"));
+  if (used.input_tokens < 0 || used.output_tokens < 0) {
+    return unexpected<error>(error(errc::invalid_argument, "settle: input_tokens = " + std::to_string(used.input_tokens) +
+                                                               ", output_tokens = " + std::to_string(used.output_tokens) +
+                                                               "; neither may be negative"));
+  }
+  detail::finish(*std::exchange(gate_, nullptr), id_, stopped_, used);
+  return {};
+}
+
+std::optional<decision> permit::explain() const {
+  if (gate_ == nullptr) return std::nullopt;
+  return gate_->explain(id_);
+}
+
+age permit::age() const {
+  if (gate_ == nullptr) return {};
+  sluice::age own = gate_->age_of(id_).value_or(sluice::age{});
+  if (stopped_ && own.preemptions < 255) ++own.preemptions;
+  return own;
+}
+
+}  // namespace sluice
