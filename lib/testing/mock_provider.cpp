@@ -7,8 +7,8 @@
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
 
+#include <algorithm>
 #include <condition_variable>
-#include <optional>
 #include <thread>
 #include <utility>
 
@@ -43,11 +43,9 @@ class mock_provider::impl {
     const auto ticket = ++tickets_;
     asio::post(*context_, [this, ticket, what = std::move(what)] {
       what(*engine_);
-      {
-        const std::lock_guard done(mutex_);
-        done_ = ticket;
-      }
-      turned_.notify_all();
+      // Once more around: the context queues completions of a handler's writes when that handler has returned, which
+      // may be after a client has got the bytes and has come here.
+      asio::post(*context_, [this, ticket] { turned(ticket); });
     });
     turned_.wait(lock, [&] { return stopped_ || done_ >= ticket; });
   }
@@ -84,6 +82,14 @@ class mock_provider::impl {
   provider_ledger ledger;
 
  private:
+  void turned(std::uint64_t ticket) {
+    {
+      const std::lock_guard lock(mutex_);
+      done_ = std::max(done_, ticket);
+    }
+    turned_.notify_all();
+  }
+
   mock_provider_options options_;
   std::unique_ptr<asio::io_context> context_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
@@ -147,7 +153,6 @@ void mock_provider::thaw() {
 }
 
 mock_stats mock_provider::stats() const {
-  // By way of the server's thread: what a client has received was written, and its completion queued, before this.
   impl_->on_server([](provider_engine&) {});
   return impl_->ledger.read();
 }

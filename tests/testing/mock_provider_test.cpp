@@ -1,0 +1,627 @@
+#include <sluice/testing/mock_provider.hpp>
+
+#include "testing/loopback_client.hpp"
+
+#include <sluice/core/error.hpp>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace std::chrono_literals;
+using namespace sluice::testing;
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* chat_path = "/v1/chat/completions";
+
+json chat(std::string text = "Hello there", bool stream = false) {
+  json body{{"model", "m"}, {"messages", {{{"role", "user"}, {"content", std::move(text)}}}}};
+  if (stream) body["stream"] = true;
+  return body;
+}
+
+json streamed(std::string text = "Hello there") {
+  auto body = chat(std::move(text), true);
+  body["stream_options"] = {{"include_usage", true}};
+  return body;
+}
+
+loopback_reply post(loopback_client& client, const json& body, std::string_view headers = {}) {
+  return client.ask("POST", chat_path, body.dump(), headers);
+}
+
+void send(loopback_client& client, const json& body, std::string_view headers = {}) {
+  client.send("POST", chat_path, body.dump(), headers);
+}
+
+// The data of each event; fails on anything that is no `data: ` line.
+std::vector<std::string> events(const std::string& body, const std::string& line_end = "\n") {
+  std::vector<std::string> all;
+  std::size_t at = 0;
+  while (at < body.size()) {
+    const auto end = body.find(line_end + line_end, at);
+    REQUIRE(end != std::string::npos);
+    REQUIRE(body.compare(at, 6, "data: ") == 0);
+    all.push_back(body.substr(at + 6, end - at - 6));
+    at = end + 2 * line_end.size();
+  }
+  return all;
+}
+
+std::string content_of(const std::vector<std::string>& all) {
+  std::string text;
+  for (const auto& each : all) {
+    if (each == "[DONE]") continue;
+    const auto chunk = json::parse(each);
+    if (chunk["choices"].empty()) continue;
+    text += chunk["choices"][0]["delta"].value("content", "");
+  }
+  return text;
+}
+
+// One slot, one place in the queue, and nothing moves on its own accord.
+provider_model narrow() {
+  auto model = provider_model::instant();
+  model.slots = 1;
+  model.queue = 1;
+  return model;
+}
+
+}  // namespace
+
+TEST_CASE("a plain answer, as OpenAI writes it") {
+  mock_provider provider;
+  provider.reply_with(mock_reply::text("Hi there, you."));
+  loopback_client client(provider.port());
+  const auto reply = post(client, chat("12345678"));
+  CHECK(reply.status == 200);
+  CHECK(reply.whole);
+  CHECK(reply.header("content-type") == "application/json");
+  const auto body = json::parse(reply.body);
+  CHECK(body["object"] == "chat.completion");
+  CHECK(body["model"] == "m");
+  CHECK(body["id"] == "chatcmpl-1");
+  REQUIRE(body["choices"].size() == 1);
+  CHECK(body["choices"][0]["index"] == 0);
+  CHECK(body["choices"][0]["message"]["role"] == "assistant");
+  CHECK(body["choices"][0]["message"]["content"] == "Hi there, you.");
+  CHECK(body["choices"][0]["message"]["refusal"].is_null());
+  CHECK(body["choices"][0]["finish_reason"] == "stop");
+  CHECK(body["usage"]["prompt_tokens"] == 2);
+  CHECK(body["usage"]["completion_tokens"] == 3);
+  CHECK(body["usage"]["total_tokens"] == 5);
+  CHECK(body["usage"]["prompt_tokens_details"]["cached_tokens"] == 0);
+  CHECK(body["usage"]["completion_tokens_details"]["reasoning_tokens"] == 0);
+
+  const auto stats = provider.stats();
+  CHECK(stats.received == 1);
+  CHECK(stats.served == 1);
+  CHECK(stats.answered(200) == 1);
+  CHECK(stats.open == 0);
+  CHECK(stats.most_open == 1);
+  CHECK(stats.most_streams == 0);
+  CHECK(stats.most_running == 1);
+  CHECK(stats.running == 0);
+  CHECK(stats.input_tokens == 2);
+  CHECK(stats.output_tokens == 3);
+  CHECK(stats.wasted_output_tokens == 0);
+  CHECK(provider.url() == "http://127.0.0.1:" + std::to_string(provider.port()) + "/v1");
+}
+
+TEST_CASE("a stream, byte for byte") {
+  mock_provider provider;
+  provider.reply_with(mock_reply::text("Hi you"));
+  loopback_client client(provider.port());
+  const auto reply = post(client, streamed("1234"));
+  CHECK(reply.status == 200);
+  CHECK(reply.whole);
+  CHECK(reply.header("content-type") == "text/event-stream; charset=utf-8");
+  CHECK(reply.header("transfer-encoding") == "chunked");
+  const std::string front =
+      R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":"m","choices":[)";
+  const std::string choice = front + R"({"index":0,"delta":)";
+  const std::string open = R"(,"finish_reason":null}],"usage":null})";
+  CHECK(reply.body == choice + R"({"role":"assistant","content":""})" + open + "\n\n" +                          //
+                          choice + R"({"content":"Hi"})" + open + "\n\n" +                                       //
+                          choice + R"({"content":" you"})" + open + "\n\n" +                                     //
+                          choice + R"({},"finish_reason":"stop"}],"usage":null})" + "\n\n" +                     //
+                          front + R"(],"usage":{"completion_tokens":2,"completion_tokens_details":)"             //
+                          R"({"reasoning_tokens":0},"prompt_tokens":1,"prompt_tokens_details":)"                 //
+                          R"({"cached_tokens":0},"total_tokens":3}})" + "\n\ndata: [DONE]\n\n");
+  CHECK(provider.stats().most_streams == 1);
+  CHECK(provider.stats().streams == 0);
+}
+
+TEST_CASE("without include_usage there is no usage in a stream") {
+  mock_provider provider;
+  loopback_client client(provider.port());
+  const auto reply = post(client, chat("Hello", true));
+  CHECK(reply.body.find("usage") == std::string::npos);
+  CHECK(events(reply.body).back() == "[DONE]");
+}
+
+TEST_CASE("sizes: words by default, as the headers or the user field say, and within the limit") {
+  mock_provider provider;
+  loopback_client client(provider.port());
+  const auto usage = [&](json body, std::string_view headers = {}) {
+    const auto answer = json::parse(post(client, body, headers).body);
+    return std::vector<int>{answer["usage"]["prompt_tokens"], answer["usage"]["completion_tokens"]};
+  };
+  CHECK(usage(chat("12345")) == std::vector{2, 64});
+  CHECK(usage(chat(), "x-mock-input-tokens: 1234\r\nX-Mock-Output-Tokens: 7\r\n") == std::vector{1234, 7});
+  auto body = chat();
+  body["user"] = "in=900 out=12";
+  CHECK(usage(body) == std::vector{900, 12});
+  CHECK(usage(body, "x-mock-input-tokens: 5\r\n") == std::vector{5, 12});
+  body["max_tokens"] = 10;
+  CHECK(usage(body) == std::vector{900, 10});
+  body["max_completion_tokens"] = 8;
+  CHECK(usage(body) == std::vector{900, 8});
+  provider.reply_with(mock_reply::words(5));
+  CHECK(usage(body) == std::vector{900, 5});
+  body.erase("user");
+  body["messages"].push_back({{"role", "user"}, {"content", {{{"type", "text"}, {"text", "äöü!"}}}}});
+  body["messages"][0]["content"] = "1234";
+  CHECK(usage(body) == std::vector{2, 8});
+
+  provider.reply_with(mock_reply::text("one two three"));
+  auto cut = chat();
+  cut["max_tokens"] = 2;
+  const auto answer = json::parse(post(client, cut).body);
+  CHECK(answer["choices"][0]["message"]["content"] == "one two");
+  CHECK(answer["choices"][0]["finish_reason"] == "length");
+  CHECK(provider.stats().connections_opened == 1);
+}
+
+TEST_CASE("the made-up words are always the same ones") {
+  mock_provider provider;
+  loopback_client client(provider.port());
+  const auto first = json::parse(post(client, chat()).body);
+  const auto second = json::parse(post(client, chat()).body);
+  CHECK(first["choices"] == second["choices"]);
+  CHECK(content_of(events(post(client, streamed()).body)) == first["choices"][0]["message"]["content"]);
+}
+
+TEST_CASE("tool calls and reasoning, plain") {
+  mock_provider provider;
+  provider.reply_with(mock_reply::tool_call("lookup", R"({"q":"water"})", "t1")
+                          .with_tool_call("stop", "{}")
+                          .with_reasoning("Let me see"));
+  loopback_client client(provider.port());
+  const auto body = json::parse(post(client, chat()).body);
+  const auto& message = body["choices"][0]["message"];
+  CHECK(body["choices"][0]["finish_reason"] == "tool_calls");
+  CHECK(message["content"].is_null());
+  CHECK(message["reasoning_content"] == "Let me see");
+  REQUIRE(message["tool_calls"].size() == 2);
+  CHECK(message["tool_calls"][0]["id"] == "t1");
+  CHECK(message["tool_calls"][0]["type"] == "function");
+  CHECK(message["tool_calls"][0]["function"]["name"] == "lookup");
+  CHECK(message["tool_calls"][0]["function"]["arguments"] == R"({"q":"water"})");
+  CHECK(message["tool_calls"][1]["id"] == "call_1_1");
+  CHECK(message["tool_calls"][1]["function"]["arguments"] == "{}");
+  // 3 words; 1 + 2 fragments; 1 + 1.
+  CHECK(body["usage"]["completion_tokens"] == 8);
+  CHECK(body["usage"]["completion_tokens_details"]["reasoning_tokens"] == 3);
+}
+
+TEST_CASE("tool calls, streamed in fragments") {
+  mock_provider provider;
+  provider.reply_with(mock_reply::text("Hm.").with_tool_call("lookup", R"({"q":"größer als"})", "t1").with_tool_call(
+      "stop", "{}", "t2"));
+  loopback_client client(provider.port());
+  const auto all = events(post(client, streamed()).body);
+  std::vector<std::string> arguments(2);
+  std::vector<int> fragments(2);
+  std::vector<std::string> names(2), ids(2);
+  std::string reason;
+  for (const auto& each : all) {
+    if (each == "[DONE]") continue;
+    const auto chunk = json::parse(each);
+    if (chunk["choices"].empty()) continue;
+    if (chunk["choices"][0]["finish_reason"].is_string()) reason = chunk["choices"][0]["finish_reason"];
+    if (!chunk["choices"][0]["delta"].contains("tool_calls")) continue;
+    const auto& call = chunk["choices"][0]["delta"]["tool_calls"][0];
+    const std::size_t index = call["index"];
+    if (call.contains("id")) {
+      ids[index] += call["id"];
+      names[index] += call["function"]["name"];
+      CHECK(call["function"]["arguments"] == "");
+    } else {
+      arguments[index] += call["function"]["arguments"];
+      ++fragments[index];
+    }
+  }
+  CHECK(reason == "tool_calls");
+  CHECK(ids == std::vector<std::string>{"t1", "t2"});
+  CHECK(names == std::vector<std::string>{"lookup", "stop"});
+  CHECK(arguments[0] == R"({"q":"größer als"})");
+  CHECK(fragments[0] == 3);
+  CHECK(arguments[1] == "{}");
+}
+
+TEST_CASE("reasoning is streamed before the text") {
+  mock_provider provider;
+  provider.reply_with(mock_reply::text("Yes.").with_reasoning("It flows"));
+  loopback_client client(provider.port());
+  const auto all = events(post(client, streamed()).body);
+  REQUIRE(all.size() == 7);
+  CHECK(json::parse(all[1])["choices"][0]["delta"]["reasoning_content"] == "It");
+  CHECK(json::parse(all[2])["choices"][0]["delta"]["reasoning_content"] == " flows");
+  CHECK(json::parse(all[3])["choices"][0]["delta"]["content"] == "Yes.");
+  CHECK(json::parse(all[5])["usage"]["completion_tokens_details"]["reasoning_tokens"] == 2);
+}
+
+TEST_CASE("which reply: the handler, then what matches, then the next in order") {
+  mock_provider provider;
+  provider.reply_with(mock_reply::text("first"));
+  provider.reply_with(mock_reply::text("second").with_header("x-extra", "1").with_finish_reason("content_filter"));
+  provider.reply_when([](const mock_request& request) { return request.last_text == "weather?"; },
+                      mock_reply::text("rain"));
+  loopback_client client(provider.port());
+  const auto says = [&](std::string text) {
+    return json::parse(post(client, chat(std::move(text))).body)["choices"][0]["message"]["content"];
+  };
+  CHECK(says("a") == "first");
+  CHECK(says("weather?") == "rain");
+  const auto second = post(client, chat("b"));
+  CHECK(json::parse(second.body)["choices"][0]["message"]["content"] == "second");
+  CHECK(json::parse(second.body)["choices"][0]["finish_reason"] == "content_filter");
+  CHECK(second.header("x-extra") == "1");
+  provider.on_request([](const mock_request& request) {
+    return mock_reply::text(request.last_role + " of " + request.model + " said " + request.last_text);
+  });
+  CHECK(says("weather?") == "user of m said weather?");
+  provider.on_request({});
+  CHECK(says("weather?") == "rain");
+  provider.clear_replies();
+  CHECK(says("weather?") != "rain");
+}
+
+TEST_CASE("requests are kept, without their secrets") {
+  mock_provider_options options;
+  options.keep_requests = 2;
+  mock_provider provider(options);
+  loopback_client client(provider.port());
+  post(client, chat("one"));
+  auto body = streamed("two");
+  body["tools"] = {{{"type", "function"}, {"function", {{"name", "f"}}}}};
+  body["max_tokens"] = 9;
+  post(client, body, "authorization: Bearer secret-key\r\nx-tag: 5\r\n");
+  post(client, chat("three"));
+  const auto seen = provider.requests();
+  REQUIRE(seen.size() == 2);
+  CHECK(seen[0].number == 2);
+  CHECK(seen[0].method == "POST");
+  CHECK(seen[0].target == chat_path);
+  CHECK(seen[0].last_text == "two");
+  CHECK(seen[0].stream);
+  CHECK(seen[0].include_usage);
+  CHECK(seen[0].tools == 1);
+  CHECK(seen[0].messages == 1);
+  CHECK(seen[0].max_output_tokens == 9);
+  CHECK(seen[0].header_value("Authorization") == "***");
+  CHECK(seen[0].header_value("X-TAG") == "5");
+  CHECK(seen[1].last_text == "three");
+  CHECK(seen[1].header_value("authorization").empty());
+  CHECK(provider.stats().authorized == 1);
+}
+
+TEST_CASE("other paths, methods, keys and bodies") {
+  mock_provider_options options;
+  options.api_key = "k";
+  options.max_body = 2000;
+  options.models = {"a", "b"};
+  mock_provider provider(options);
+  loopback_client client(provider.port());
+  const std::string key = "authorization: Bearer k\r\n";
+  const auto code = [](const loopback_reply& reply) { return json::parse(reply.body)["error"]["code"]; };
+
+  auto reply = client.ask("GET", "/v1/models", {}, key);
+  CHECK(reply.status == 200);
+  const auto list = json::parse(reply.body);
+  CHECK(list["object"] == "list");
+  CHECK(list["data"][1]["id"] == "b");
+  CHECK(list["data"][1]["object"] == "model");
+
+  reply = client.ask("GET", "/v1/nothing", {}, key);
+  CHECK(reply.status == 404);
+  CHECK(code(reply) == "unknown_url");
+  reply = client.ask("GET", chat_path, {}, key);
+  CHECK(reply.status == 405);
+  reply = client.ask("POST", "/v1/models", "{}", key);
+  CHECK(reply.status == 405);
+  reply = post(client, chat());
+  CHECK(reply.status == 401);
+  CHECK(code(reply) == "invalid_api_key");
+  reply = post(client, chat(), "authorization: Bearer wrong\r\n");
+  CHECK(reply.status == 401);
+  CHECK(post(client, chat(), "api-key: k\r\n").status == 200);
+  reply = client.ask("POST", chat_path, "{\"model\":", key);
+  CHECK(reply.status == 400);
+  CHECK(json::parse(reply.body)["error"]["type"] == "invalid_request_error");
+  CHECK(json::parse(reply.body)["error"]["param"].is_null());
+  for (const auto* body : {"[]", "{}", R"({"model":"m"})", R"({"model":"m","messages":[]})",
+                           R"({"model":"m","messages":[{"content":"x"}]})", R"({"model":5,"messages":[{"role":"user"}]})",
+                           R"({"model":"m","messages":[{"role":"user"}],"max_tokens":0})",
+                           R"({"model":"m","messages":[{"role":"user"}],"stream":"yes"})"}) {
+    CAPTURE(body);
+    CHECK(client.ask("POST", chat_path, body, key).status == 400);
+  }
+  reply = post(client, chat(std::string(3000, 'x')), key);
+  CHECK(reply.status == 413);
+  CHECK(post(client, chat(), key).status == 200);
+  const auto stats = provider.stats();
+  CHECK(stats.connections_opened == 1);
+  CHECK(stats.served == 2);
+  CHECK(stats.answered(400) == 9);
+  CHECK(stats.answered(401) == 2);
+  CHECK(stats.received == 18);
+}
+
+TEST_CASE("connection: close is honoured") {
+  mock_provider provider;
+  loopback_client client(provider.port());
+  const auto reply = post(client, streamed(), "connection: close\r\n");
+  CHECK(reply.whole);
+  CHECK(reply.header("connection") == "close");
+  CHECK(client.wait_closed());
+  CHECK(provider.wait_until([](const mock_stats& stats) { return stats.connections == 0; }));
+  CHECK(provider.stats().served == 1);
+  CHECK(provider.stats().cancelled == 0);
+}
+
+TEST_CASE("slots, then the queue, then 429; the headers tell") {
+  mock_provider provider(narrow());
+  provider.freeze();
+  loopback_client first(provider.port());
+  loopback_client second(provider.port());
+  loopback_client third(provider.port());
+  send(first, chat());
+  REQUIRE(provider.wait_until([](const mock_stats& stats) { return stats.running == 1; }));
+  send(second, streamed());
+  REQUIRE(provider.wait_until([](const mock_stats& stats) { return stats.waiting == 1; }));
+  const auto refused = post(third, chat());
+  CHECK(refused.status == 429);
+  CHECK(refused.header("retry-after") == "1");
+  CHECK(refused.header("x-ratelimit-limit-requests") == "2");
+  CHECK(refused.header("x-ratelimit-remaining-requests") == "0");
+  CHECK(refused.header("x-ratelimit-reset-requests") == "1s");
+  CHECK(refused.header("x-ratelimit-limit-tokens") == "2000000");
+  CHECK(refused.header("x-request-id") == "req-3");
+  const auto error = json::parse(refused.body)["error"];
+  CHECK(error["type"] == "requests");
+  CHECK(error["code"] == "rate_limit_exceeded");
+  auto stats = provider.stats();
+  CHECK(stats.refused == 1);
+  CHECK(stats.open == 2);
+  CHECK(stats.streams == 1);
+  CHECK(stats.served == 0);
+
+  provider.thaw();
+  CHECK(first.read().whole);
+  CHECK(second.read().whole);
+  const auto again = post(third, chat());
+  CHECK(again.status == 200);
+  CHECK(again.header("x-ratelimit-remaining-requests") == "2");
+  CHECK(again.header("x-ratelimit-reset-requests") == "0s");
+  stats = provider.stats();
+  CHECK(stats.served == 3);
+  CHECK(stats.most_running == 1);
+  CHECK(stats.most_waiting == 1);
+  CHECK(stats.faults == 0);
+  CHECK(stats.answered(429) == 1);
+}
+
+TEST_CASE("a refusal does not use up a scripted reply") {
+  auto model = narrow();
+  model.queue = 0;
+  model.retry_after = 250ms;
+  mock_provider provider(model);
+  provider.reply_with(mock_reply::failure(mock_fault::stall()));
+  provider.reply_with(mock_reply::text("kept"));
+  loopback_client first(provider.port());
+  loopback_client second(provider.port());
+  send(first, chat());
+  REQUIRE(provider.wait_until([](const mock_stats& stats) { return stats.running == 1; }));
+  const auto refused = post(second, chat());
+  CHECK(refused.status == 429);
+  CHECK(refused.header("retry-after") == "0.25");
+  first.close();
+  REQUIRE(provider.wait_until([](const mock_stats& stats) { return stats.running == 0; }));
+  CHECK(json::parse(post(second, chat()).body)["choices"][0]["message"]["content"] == "kept");
+}
+
+TEST_CASE("a client that leaves is noticed, whatever its request is doing") {
+  mock_provider provider(narrow());
+  loopback_client running(provider.port());
+  loopback_client waiting(provider.port());
+  provider.reply_with(mock_reply::words(5).with_fault(mock_fault::stall_after(3)));
+
+  SUBCASE("while its stream is silent") {
+    send(running, streamed());
+    REQUIRE(running.wait_for("down"));
+    running.close();
+    REQUIRE(provider.wait_until([](const mock_stats& stats) { return stats.cancelled == 1; }));
+    const auto stats = provider.stats();
+    CHECK(stats.running == 0);
+    CHECK(stats.open == 0);
+    CHECK(stats.streams == 0);
+    CHECK(stats.served == 0);
+    CHECK(stats.output_tokens == 3);
+    CHECK(stats.wasted_output_tokens == 3);
+    CHECK(stats.wasted_input_tokens == stats.input_tokens);
+    CHECK(stats.answered(200) == 1);
+  }
+  SUBCASE("while it waits for a slot: nothing was spent on it, and its place is free") {
+    send(running, streamed());
+    REQUIRE(provider.wait_until([](const mock_stats& stats) { return stats.running == 1; }));
+    send(waiting, streamed());
+    REQUIRE(provider.wait_until([](const mock_stats& stats) { return stats.waiting == 1; }));
+    waiting.close();
+    REQUIRE(provider.wait_until([](const mock_stats& stats) { return stats.waiting == 0; }));
+    const auto stats = provider.stats();
+    CHECK(stats.cancelled == 1);
+    CHECK(stats.wasted_output_tokens == 0);
+    CHECK(stats.wasted_input_tokens == 0);
+    CHECK(stats.running == 1);
+  }
+  SUBCASE("its slot goes to the one that waits") {
+    send(running, streamed());
+    REQUIRE(provider.wait_until([](const mock_stats& stats) { return stats.running == 1; }));
+    send(waiting, streamed());
+    REQUIRE(provider.wait_until([](const mock_stats& stats) { return stats.waiting == 1; }));
+    running.close();
+    const auto reply = waiting.read();
+    CHECK(reply.whole);
+    CHECK(events(reply.body).back() == "[DONE]");
+  }
+}
+
+TEST_CASE("what is left in the middle of its prompt is counted as far as it came") {
+  auto model = narrow();
+  model.prompt_rate = 1000;
+  model.time_scale = 1e6;
+  mock_provider provider(model);
+  provider.freeze();
+  loopback_client client(provider.port());
+  send(client, chat(), "x-mock-input-tokens: 4000\r\n");
+  REQUIRE(provider.wait_until([](const mock_stats& stats) { return stats.running == 1; }));
+  client.close();
+  REQUIRE(provider.wait_until([](const mock_stats& stats) { return stats.cancelled == 1; }));
+  CHECK(provider.stats().wasted_input_tokens == 0);
+  CHECK(provider.stats().running == 0);
+}
+
+TEST_CASE("time: tokens come one after the other, as fast as the model says") {
+  provider_model model;
+  model.time_scale = 20;
+  mock_provider provider(model);
+  loopback_client client(provider.port());
+  const auto begin = std::chrono::steady_clock::now();
+  const auto reply = post(client, streamed(), "x-mock-input-tokens: 4000\r\nx-mock-output-tokens: 400\r\n");
+  const auto took = std::chrono::steady_clock::now() - begin;
+  // 40 ms + 1 s + 1 s of model time: never faster than that.
+  CHECK(took >= 102ms);
+  const auto all = events(reply.body);
+  CHECK(json::parse(all[all.size() - 2])["usage"]["completion_tokens"] == 400);
+  // 0.125 ms of real time a token, so 40 share an event: one for the first, 10 for the rest, and role, reason, usage, end.
+  CHECK(all.size() == 15);
+  CHECK(provider.stats().output_tokens == 400);
+}
+
+TEST_CASE("another model in mid-run takes effect at once") {
+  auto model = narrow();
+  model.output_rate = 1e-3;
+  mock_provider provider(model);
+  loopback_client client(provider.port());
+  send(client, streamed());
+  REQUIRE(provider.wait_until([](const mock_stats& stats) { return stats.running == 1; }));
+  provider.set_model(provider_model::instant());
+  CHECK(client.read().whole);
+  CHECK(provider.stats().served == 1);
+}
+
+TEST_CASE("stop in mid-run closes everything, and the destructor does too") {
+  auto provider = std::make_unique<mock_provider>(narrow());
+  provider->fail_next(mock_fault::stall_after(1), 1);
+  const auto port = provider->port();
+  loopback_client streaming(port);
+  loopback_client waiting(port);
+  loopback_client idle(port);
+  CHECK(idle.ask("GET", "/v1/models").status == 200);
+  send(streaming, streamed());
+  REQUIRE(streaming.wait_for("water"));
+  send(waiting, chat());
+  REQUIRE(provider->wait_until([](const mock_stats& stats) { return stats.waiting == 1; }));
+  SUBCASE("stop") {
+    provider->stop();
+    const auto stats = provider->stats();
+    CHECK(stats.open == 0);
+    CHECK(stats.connections == 0);
+    CHECK(stats.received == 3);
+    CHECK(stats.most_connections == 3);
+    CHECK(provider->requests().size() == 2);
+    CHECK(provider->port() == port);
+    provider->stop();
+    provider->freeze();
+    provider->reply_with(mock_reply());
+  }
+  SUBCASE("destructor") { provider.reset(); }
+  CHECK_FALSE(streaming.read().whole);
+  CHECK(waiting.wait_closed());
+  CHECK(idle.wait_closed());
+  CHECK_THROWS_AS(loopback_client{port}, std::system_error);
+}
+
+TEST_CASE("a port that is taken is one clear error") {
+  mock_provider provider;
+  mock_provider_options options;
+  options.port = provider.port();
+  CHECK_THROWS_AS(mock_provider{options}, sluice::error_exception);
+}
+
+TEST_CASE("members may be called from several threads and from callbacks") {
+  mock_provider provider;
+  provider.on_request([&](const mock_request&) {
+    const auto stats = provider.stats();
+    return mock_reply::words(stats.received > 0 ? 2 : 3);
+  });
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      loopback_client client(provider.port());
+      for (int i = 0; i < 25; ++i) {
+        CHECK(post(client, streamed()).whole);
+        CHECK(provider.stats().served > i);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  const auto stats = provider.stats();
+  CHECK(stats.served == 100);
+  CHECK(stats.connections_opened == 4);
+  CHECK(stats.output_tokens == 200);
+}
+
+TEST_CASE("two thousand streams at once, over connections that stay") {
+  rlimit files{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &files) == 0);
+  const rlim_t needed = 4200;
+  if (files.rlim_cur < needed) {
+    files.rlim_cur = std::min(needed, files.rlim_max);
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &files) == 0);
+  }
+  REQUIRE(files.rlim_cur >= needed);
+  constexpr std::size_t count = 2000;
+  mock_provider provider;
+  std::vector<std::unique_ptr<loopback_client>> clients;
+  for (std::size_t i = 0; i < count; ++i) clients.push_back(std::make_unique<loopback_client>(provider.port()));
+  for (int round = 1; round <= 2; ++round) {
+    provider.freeze();
+    for (auto& client : clients) send(*client, streamed(), "x-mock-output-tokens: 8\r\n");
+    REQUIRE(provider.wait_until([](const mock_stats& stats) { return stats.streams == count; }));
+    provider.thaw();
+    std::size_t whole = 0;
+    for (auto& client : clients) {
+      const auto reply = client->read();
+      if (reply.whole && reply.body.ends_with("data: [DONE]\n\n")) ++whole;
+    }
+    CHECK(whole == count);
+    const auto stats = provider.stats();
+    CHECK(stats.served == round * static_cast<std::int64_t>(count));
+    CHECK(stats.most_streams == count);
+    CHECK(stats.connections_opened == count);
+    CHECK(stats.streams == 0);
+  }
+  clients.clear();
+  CHECK(provider.wait_until([](const mock_stats& stats) { return stats.connections == 0; }));
+}
