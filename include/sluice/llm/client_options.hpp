@@ -1,0 +1,87 @@
+/// \file
+/// `client_options`: where a client's requests go, and how. `call_options`: what may be said of one call.
+#pragma once
+
+#include <sluice/core/cost.hpp>
+#include <sluice/core/error.hpp>
+#include <sluice/core/expected.hpp>
+#include <sluice/core/request.hpp>
+#include <sluice/core/time.hpp>
+#include <sluice/core/workload.hpp>
+#include <sluice/http/transport.hpp>
+#include <sluice/llm/estimator.hpp>
+#include <sluice/llm/sse_parser.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace sluice::llm {
+
+/// How the key is shown to the server.
+enum class key_header : std::uint8_t {
+  /// `authorization: Bearer KEY`.
+  bearer,
+  /// `api-key: KEY`, as Azure wants it.
+  api_key,
+};
+
+/// The name of the request's limit on output tokens.
+enum class output_limit_field : std::uint8_t {
+  /// `max_completion_tokens`, the present name.
+  max_completion_tokens,
+  /// `max_tokens`, which older servers and most imitators understand.
+  max_tokens,
+};
+
+/// Where requests go, and how. A plain value.
+class client_options {
+ public:
+  /// `url` is the server's address up to and including the version: `https://api.openai.com/v1`. A query in it is kept
+  /// (`?api-version=...`). The key goes to that host alone, and into no message.
+  explicit client_options(std::string url, std::string key = {}) : base_url(std::move(url)), api_key(std::move(key)) {}
+
+  std::string base_url;
+  /// Empty: none is sent.
+  std::string api_key;
+  key_header key_as = key_header::bearer;
+  output_limit_field output_limit = output_limit_field::max_completion_tokens;
+  /// Sent with every request.
+  std::vector<http::header> headers;
+  /// Whether to ask streams for their usage. A server that refuses to be asked is not asked again.
+  bool ask_stream_usage = true;
+  /// How much to reserve.
+  llm::estimator estimator = character_estimator();
+  /// The limits of one exchange. Their deadline is not looked at: a call has its own.
+  http::limits limits;
+  /// The most bytes of one streamed event, and of one answer in all.
+  std::size_t max_event = sse_parser::default_max_event;
+  std::size_t max_body = std::size_t{64} << 20;
+  /// A stream's hold is corrected each time it has produced so many tokens more.
+  std::int64_t reconcile_every = 32;
+};
+
+/// Checks options. Errors: `errc::invalid_configuration`, naming the field: `base_url` (http or https, a host, no user or
+/// password, no fragment), `api_key` and `headers` (no line breaks), `estimator` (not empty), `max_event`, `max_body`, `reconcile_every` (positive).
+[[nodiscard]] expected<void, error> validate(const client_options& checked);
+
+/// What may be said of one call. Numbers and instants alone, so that it may be written in braces inside a `co_await`.
+struct call_options {
+  sluice::workload workload = interactive;
+  /// By when the answer must be whole: it holds over queue and exchange together. `gate.in(30s)` makes one.
+  instant deadline = never;
+  /// Reserve this in place of the estimate.
+  std::optional<cost> reservation{};
+  /// For work that was preempted and comes again.
+  sluice::age age{};
+  /// A call that is preempted asks again, with its age, until its deadline; a stream only as long as none of it has been
+  /// handed out. When off, preemption is `errc::preempted`.
+  bool requeue_when_preempted = true;
+};
+static_assert(std::is_trivially_destructible_v<call_options> && std::is_aggregate_v<call_options>);
+
+}  // namespace sluice::llm

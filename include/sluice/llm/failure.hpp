@@ -1,0 +1,67 @@
+/// \file
+/// `failure`: why a call to a model gave no whole answer, and what there is all the same.
+#pragma once
+
+#include <sluice/core/decision.hpp>
+#include <sluice/core/error.hpp>
+#include <sluice/core/time.hpp>
+#include <sluice/llm/reply.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace sluice::llm {
+
+/// How far a call had come.
+enum class call_phase : std::uint8_t {
+  /// Nothing was asked for: the request or an estimate does not hold.
+  preparing,
+  /// It waited for admission; nothing was sent.
+  queued,
+  /// It was sent, or on its way: connecting, or waiting for the first byte. The message says which.
+  sent,
+  /// The answer was coming.
+  answering,
+};
+
+[[nodiscard]] std::string_view to_string(call_phase value) noexcept;
+
+/// Why there is no whole answer. A plain value.
+///
+/// Codes: `refused` (admission; see `refusal`), `deadline_exceeded` (in whatever phase), `preempted`, `cancelled`,
+/// `invalid_argument`, what the transport says (`connect_failed` to `too_large`), and what the provider says: `rate_limited`,
+/// `overloaded`, `provider_failed`, `provider_refused`, `unauthorized`, `protocol_error`.
+class failure {
+ public:
+  explicit failure(error reason, call_phase when = call_phase::preparing) : phase(when), why(std::move(reason)) {}
+  failure(errc code, std::string message, call_phase when = call_phase::preparing)
+      : phase(when), why(code, std::move(message)) {}
+
+  [[nodiscard]] const std::error_code& code() const noexcept { return why.code(); }
+  /// One line, for people. What it quotes of the provider is bounded, and the key is never in it.
+  [[nodiscard]] const std::string& message() const noexcept { return why.message(); }
+  [[nodiscard]] bool is(errc kind) const noexcept { return why.is(kind); }
+
+  /// How far it had come.
+  call_phase phase;
+  error why;
+  /// When admission said no: the whole of it.
+  std::optional<rejection> refusal;
+  /// The answer's HTTP status; zero when there was no answer.
+  int status = 0;
+  /// The provider's own code or type for it, such as `insufficient_quota`; empty when it gave none.
+  std::string provider_code;
+  /// What the provider asks to wait before the next attempt.
+  std::optional<duration> retry_after;
+  /// What the provider says about another attempt (`x-should-retry`), if it says anything.
+  std::optional<bool> should_retry;
+  /// The provider's name for the exchange, for its support.
+  std::string request_id;
+  /// What had come of the answer before it failed, if anything had; tool calls that were not whole are not in it.
+  std::optional<reply> partial;
+};
+
+}  // namespace sluice::llm

@@ -1,0 +1,78 @@
+/// \file
+/// `reply`: what the model answered, and what it took.
+#pragma once
+
+#include <sluice/core/cost.hpp>
+#include <sluice/llm/tool_call.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace sluice::llm {
+
+/// Why the model stopped.
+enum class finish_reason : std::uint8_t {
+  /// It has not said: the answer is not whole.
+  none,
+  /// It was done, or came to a stop sequence.
+  stop,
+  /// It came to the limit on output tokens, or to the end of its context.
+  length,
+  /// It waits for the results of its tool calls.
+  tool_calls,
+  /// The provider's filter cut in.
+  content_filter,
+  /// A reason that the dialect does not know.
+  other,
+};
+
+[[nodiscard]] std::string_view to_string(finish_reason value) noexcept;
+
+/// Tokens as the provider counted them, or as they were estimated when it did not.
+struct token_usage {
+  /// The whole prompt, the cached part included.
+  std::int64_t input_tokens = 0;
+  /// All that was produced, reasoning included.
+  std::int64_t output_tokens = 0;
+  /// Of the input, what the provider had cached.
+  std::int64_t cached_tokens = 0;
+  /// Of the output, what was reasoning.
+  std::int64_t reasoning_tokens = 0;
+  /// The provider sent no figures; these are estimates.
+  bool estimated = false;
+
+  /// What a permit is settled with.
+  [[nodiscard]] constexpr sluice::usage total() const noexcept { return {input_tokens, output_tokens}; }
+  friend constexpr bool operator==(const token_usage&, const token_usage&) noexcept = default;
+};
+static_assert(std::is_trivially_destructible_v<token_usage>);
+
+/// One answer. A plain value.
+class reply {
+ public:
+  reply() = default;
+
+  std::string text;
+  /// What the model thought before, where the server shows it.
+  std::string reasoning;
+  /// Why the model would not answer, when it says so apart from the text.
+  std::string refusal;
+  /// In the order in which the model numbered them; also when `finish` is not `tool_calls`.
+  std::vector<tool_call> tool_calls;
+  finish_reason finish = finish_reason::none;
+  token_usage usage;
+  /// The model that answered, and the answer's name, as the provider tells them.
+  std::string model;
+  std::string id;
+  /// The provider's name for the exchange (`x-request-id` and its like), for its support.
+  std::string request_id;
+  /// `finish` says tool calls, and there are none.
+  bool announced_calls_missing = false;
+  /// The stream ended right after its last event, without the blank line that should end it.
+  bool unterminated = false;
+};
+
+}  // namespace sluice::llm

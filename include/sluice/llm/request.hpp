@@ -1,0 +1,144 @@
+/// \file
+/// `request`: what to ask a model.
+#pragma once
+
+#include <sluice/llm/reply.hpp>
+#include <sluice/llm/tool_call.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sluice::llm {
+
+/// Who said it.
+enum class role : std::uint8_t {
+  /// The program, to the model.
+  system,
+  /// The person, or whoever asks.
+  user,
+  /// The model.
+  assistant,
+  /// A tool: the result of a call.
+  tool,
+};
+
+/// One message of a conversation. A plain value.
+class message {
+ public:
+  message(role speaker, std::string said) : who(speaker), text(std::move(said)) {}
+
+  role who;
+  std::string text;
+  /// Of the assistant: the calls it made. One that was not valid is sent with `{}` for arguments, since servers refuse
+  /// a conversation that holds broken JSON.
+  std::vector<tool_call> tool_calls;
+  /// Of a tool: the call that this answers.
+  std::string tool_call_id;
+};
+
+/// Whether the model may, must or must not call tools.
+enum class tool_choice : std::uint8_t {
+  /// As it sees fit.
+  automatic,
+  /// Not at all.
+  none,
+  /// At least one.
+  required,
+};
+
+/// What to ask. A plain value; the functions chain: `request("gpt-4o-mini").system("Be brief.").user("Why?")`. Nothing is
+/// checked until it is sent; what does not hold is then `errc::invalid_argument`, named, and nothing has been sent.
+class request {
+ public:
+  /// `model_name` as the provider calls it.
+  explicit request(std::string model_name) : model(std::move(model_name)) {}
+
+  /// Adds a message.
+  request& add(message added) {
+    messages.push_back(std::move(added));
+    return *this;
+  }
+  request& system(std::string text) { return add(message(role::system, std::move(text))); }
+  request& user(std::string text) { return add(message(role::user, std::move(text))); }
+  request& assistant(std::string text) { return add(message(role::assistant, std::move(text))); }
+  /// Adds what the model answered, with its tool calls, to go on from there.
+  request& assistant(const reply& answer) {
+    message said(role::assistant, answer.text);
+    said.tool_calls = answer.tool_calls;
+    return add(std::move(said));
+  }
+  /// Adds the result of the call named `call_id`.
+  request& tool_result(std::string call_id, std::string text) {
+    message result(role::tool, std::move(text));
+    result.tool_call_id = std::move(call_id);
+    return add(std::move(result));
+  }
+
+  /// Offers a tool.
+  request& with_tool(tool offered) {
+    tools.push_back(std::move(offered));
+    return *this;
+  }
+  /// Whether tools are to be called. Not sent when there are no tools.
+  request& choose(tool_choice how) {
+    choice = how;
+    return *this;
+  }
+  /// The model must call this tool.
+  request& force_tool(std::string name) {
+    forced_tool = std::move(name);
+    return *this;
+  }
+  /// The most tokens to produce. It is reserved while the exchange runs: the smaller, the sooner it is admitted.
+  request& limit_output(std::int64_t tokens) {
+    max_output_tokens = tokens;
+    return *this;
+  }
+  request& with_temperature(double value) {
+    temperature = value;
+    return *this;
+  }
+  /// Adds a text at which the model stops.
+  request& stop_at(std::string text) {
+    stop.push_back(std::move(text));
+    return *this;
+  }
+  request& with_seed(std::int64_t value) {
+    seed = value;
+    return *this;
+  }
+  /// The answer is to be a JSON object.
+  request& json_output() {
+    response_format = R"({"type":"json_object"})";
+    return *this;
+  }
+  /// The answer's format, as the dialect wants it: the JSON text of the field `response_format`.
+  request& with_response_format(std::string json) {
+    response_format = std::move(json);
+    return *this;
+  }
+  /// Adds a field to the request's JSON, verbatim, in place of one of the same name: `extra("top_p", "0.9")`. `model`, `messages`,
+  /// `stream` and `stream_options` cannot be replaced.
+  request& extra(std::string field, std::string json) {
+    extra_fields.emplace_back(std::move(field), std::move(json));
+    return *this;
+  }
+
+  std::string model;
+  std::vector<message> messages;
+  std::vector<tool> tools;
+  std::optional<tool_choice> choice;
+  /// Wins over `choice` when not empty.
+  std::string forced_tool;
+  std::optional<std::int64_t> max_output_tokens;
+  std::optional<double> temperature;
+  std::optional<std::int64_t> seed;
+  std::vector<std::string> stop;
+  std::string response_format;
+  std::vector<std::pair<std::string, std::string>> extra_fields;
+};
+
+}  // namespace sluice::llm

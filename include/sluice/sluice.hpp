@@ -1,0 +1,31 @@
+/// \file
+/// All of sluice that a user needs.
+#pragma once
+
+#include <sluice/config/policy_file.hpp>
+#include <sluice/core/admission.hpp>
+#include <sluice/core/cost.hpp>
+#include <sluice/core/decision.hpp>
+#include <sluice/core/error.hpp>
+#include <sluice/core/expected.hpp>
+#include <sluice/core/policy.hpp>
+#include <sluice/core/request.hpp>
+#include <sluice/core/statistics.hpp>
+#include <sluice/core/time.hpp>
+#include <sluice/core/workload.hpp>
+#include <sluice/http/curl_transport.hpp>
+#include <sluice/http/transport.hpp>
+#include <sluice/llm/client.hpp>
+#include <sluice/llm/client_options.hpp>
+#include <sluice/llm/estimator.hpp>
+#include <sluice/llm/failure.hpp>
+#include <sluice/llm/reply.hpp>
+#include <sluice/llm/request.hpp>
+#include <sluice/llm/runtime.hpp>
+#include <sluice/llm/sse_parser.hpp>
+#include <sluice/llm/stream.hpp>
+#include <sluice/llm/stream_event.hpp>
+#include <sluice/llm/tool_call.hpp>
+#include <sluice/runtime/bulkhead.hpp>
+#include <sluice/runtime/permit.hpp>
+#include <sluice/runtime/time_source.hpp>
