@@ -133,6 +133,7 @@ request_id admission::state::arrive(const request& what, instant now, effects& o
   constraint bound = constraint::none;
   if (const reason why = objection(what, bound); why != reason::none) {
     reject_newcomer(what, why, bound, out);
+    if (!queue_.empty()) settle(out);
     return {};
   }
   if (!queue_.empty()) expire(out);
@@ -145,7 +146,9 @@ request_id admission::state::arrive(const request& what, instant now, effects& o
   }
   enqueue(index);
   serve(out);
-  if (is(id, ticket::phase::waiting)) {
+  if (is(id, ticket::phase::holding)) {
+    --counts_[what.workload.index()].admitted_after_wait_total;
+  } else {
     if (!what.may_wait) {
       reject_waiter(index, reason::no_room, bound_of(tickets_[index]), out);
       serve(out);
@@ -170,8 +173,8 @@ std::optional<request_id> admission::state::arrive_at_once(const request& what, 
 }
 
 bool admission::state::cancel(request_id id, instant now, effects& out) {
-  advance(now);
   if (!is(id, ticket::phase::waiting)) return false;
+  advance(now);
   ++counts_[tickets_[id.index].workload].cancelled_total;
   dequeue(id.index);
   forget(id.index);
@@ -186,7 +189,6 @@ void admission::state::tick(instant now, effects& out) {
 }
 
 expected<void, error> admission::state::report(request_id id, const progress& how_far, instant now, effects& out) {
-  advance(now);
   if (!is(id, ticket::phase::holding)) {
     return unexpected<error>(error(errc::invalid_argument, "reconcile: the permit was already released"));
   }
@@ -196,32 +198,31 @@ expected<void, error> admission::state::report(request_id id, const progress& ho
   const bool split = which.output > 0;
   const std::int64_t reserved_output = split ? which.output : which.tokens;
   if (auto ok = check_numbers(how_far, reserved_output); !ok) return ok;
-  if (how_far.input_tokens < held.used.input_tokens || how_far.output_tokens < held.used.output_tokens) return {};
-  held.used = {how_far.input_tokens, how_far.output_tokens};
-
-  const std::int64_t produced = how_far.output_tokens + (split ? 0 : how_far.input_tokens);
-  const std::int64_t overrun = std::max<std::int64_t>(0, produced - reserved_output);
-  std::int64_t hold = (split ? how_far.input_tokens : 0) + std::max(reserved_output, produced);
-  if (how_far.remaining_output >= 0) {
-    const std::int64_t room = which.tokens - std::min(how_far.remaining_output, which.tokens);
-    hold = how_far.remaining_output + std::min(how_far.margin, room) + overrun;
-    if (overrun > 0) hold = how_far.remaining_output + how_far.margin + overrun;
+  advance(now);
+  if (how_far.input_tokens >= held.used.input_tokens && how_far.output_tokens >= held.used.output_tokens) {
+    held.used = {how_far.input_tokens, how_far.output_tokens};
+    const std::int64_t produced = how_far.output_tokens + (split ? 0 : how_far.input_tokens);
+    const std::int64_t overrun = std::max<std::int64_t>(0, produced - reserved_output);
+    std::int64_t hold = (split ? how_far.input_tokens : 0) + std::max(reserved_output, produced);
+    if (how_far.remaining_output >= 0) {
+      hold = std::min(how_far.remaining_output + how_far.margin, which.tokens) + overrun;
+    }
+    const std::int64_t change = hold - held.hold;
+    held.hold = hold;
+    ledger_.resize(which.workload, change);
+    if (held.stopping) {
+      reclaiming_.tokens += change;
+      stopping_[which.workload].tokens += change;
+    }
   }
-  const std::int64_t change = hold - held.hold;
-  if (change == 0) return {};
-  held.hold = hold;
-  ledger_.resize(which.workload, change);
-  if (held.stopping) {
-    reclaiming_.tokens += change;
-    stopping_[which.workload].tokens += change;
-  }
-  if (change < 0 && !queue_.empty()) settle(out);
+  // Even a hold that has grown may let others start: its class may have lost its place before them.
+  if (!queue_.empty()) settle(out);
   return {};
 }
 
 void admission::state::set_stoppable(request_id id, bool stoppable, instant now, effects& out) {
-  advance(now);
   if (!is(id, ticket::phase::holding)) return;
+  advance(now);
   const ticket& which = tickets_[id.index];
   grant& held = grants_[which.grant];
   held.stoppable = stoppable;
@@ -229,8 +230,8 @@ void admission::state::set_stoppable(request_id id, bool stoppable, instant now,
     stoppable_.remove(which.workload, which.grant);
   } else if (may_be_listed(which) && !held.stopping) {
     stoppable_.add(which.workload, which.grant);
-    if (!queue_.empty()) settle(out);
   }
+  if (!queue_.empty()) settle(out);
 }
 
 bool admission::state::may_be_listed(const ticket& which) const noexcept {

@@ -99,7 +99,8 @@ class admission::state {
 
   policy rules_;
   bool closed_ = false;
-  instant now_ = instant::min();
+  /// Not before the origin, so that no difference of instants overflows.
+  instant now_{};
   /// The wish for a tick that was last expressed.
   instant armed_ = never;
   std::uint64_t next_sequence_ = 1;
