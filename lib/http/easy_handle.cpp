@@ -1,0 +1,120 @@
+#include "http/easy_handle.hpp"
+
+#include "http/ascii.hpp"
+#include "http/curl_engine.hpp"
+#include "http/exchange.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace sluice::http {
+namespace {
+
+// Ours comes first; libcurl's own only makes it try the next address in time.
+long connect_guard(duration limit) noexcept {
+  constexpr long forever = std::numeric_limits<int>::max();
+  if (limit <= duration::zero()) return forever;
+  const auto whole = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
+  return static_cast<long>(std::min<std::int64_t>(whole, forever - 1000) + 1000);
+}
+
+bool sends_body(const request& what) noexcept {
+  return !what.body().empty() || what.method() == "POST" || what.method() == "PUT" || what.method() == "PATCH";
+}
+
+bool is_blank(const std::string& text) noexcept { return text.find_first_not_of(" \t") == std::string::npos; }
+
+}  // namespace
+
+template <typename Value>
+void easy_handle::set(CURLoption option, Value value) {
+  const CURLcode result = curl_easy_setopt(easy_.get(), option, value);
+  if (result == CURLE_OK) return;
+  throw error_exception(error(result == CURLE_OUT_OF_MEMORY ? errc::protocol_error : errc::invalid_configuration,
+                              std::string("libcurl refuses an option: ") + curl_easy_strerror(result)));
+}
+
+easy_handle::easy_handle(curl_engine& engine, const curl_options& options) : easy_(curl_easy_init()) {
+  if (!easy_) throw error_exception(error(errc::invalid_configuration, "libcurl cannot make a handle"));
+  set(CURLOPT_PRIVATE, this);
+  set(CURLOPT_ERRORBUFFER, detail_.data());
+  set(CURLOPT_NOSIGNAL, 1L);
+  // Otherwise giving up a slow name look-up waits for its thread.
+  set(CURLOPT_QUICK_EXIT, 1L);
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_FOLLOWLOCATION, 0L);
+  set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  set(CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
+  set(CURLOPT_TCP_KEEPALIVE, 1L);
+  set(CURLOPT_SSL_VERIFYPEER, options.verify_tls ? 1L : 0L);
+  set(CURLOPT_SSL_VERIFYHOST, options.verify_tls ? 2L : 0L);
+  if (!options.ca_bundle.empty()) set(CURLOPT_CAINFO, options.ca_bundle.c_str());
+  set(CURLOPT_WRITEFUNCTION, &exchange::on_body);
+  set(CURLOPT_WRITEDATA, this);
+  set(CURLOPT_HEADERFUNCTION, &exchange::on_head_line);
+  set(CURLOPT_HEADERDATA, this);
+  set(CURLOPT_PREREQFUNCTION, &exchange::on_connected);
+  set(CURLOPT_PREREQDATA, this);
+  set(CURLOPT_OPENSOCKETFUNCTION, &exchange::on_open_socket);
+  set(CURLOPT_OPENSOCKETDATA, this);
+  set(CURLOPT_CLOSESOCKETFUNCTION, &curl_engine::on_close_socket);
+  set(CURLOPT_CLOSESOCKETDATA, &engine);
+}
+
+void easy_handle::carry(exchange& owner, const request& what) {
+  detail_[0] = '\0';
+  set(CURLOPT_URL, what.url().c_str());
+  const bool tls = ascii_lower(what.url()[4]) == 's';
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+  // Only where the first connection may turn out to carry the others too.
+  set(CURLOPT_PIPEWAIT, tls ? 1L : 0L);
+  set(CURLOPT_CONNECTTIMEOUT_MS, connect_guard(what.limits.connect));
+  set_method(what);
+  set_headers(what);
+  owner_ = &owner;
+}
+
+void easy_handle::set_method(const request& what) {
+  const std::string& method = what.method();
+  const bool has_body = sends_body(what);
+  if (has_body) {
+    set(CURLOPT_POST, 1L);
+    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(what.body().size()));
+    set(CURLOPT_POSTFIELDS, what.body().c_str());
+  } else if (method == "HEAD") {
+    set(CURLOPT_NOBODY, 1L);
+  } else {
+    set(CURLOPT_HTTPGET, 1L);
+  }
+  const bool usual = has_body ? method == "POST" : method == "GET" || method == "HEAD";
+  set(CURLOPT_CUSTOMREQUEST, usual ? static_cast<const char*>(nullptr) : method.c_str());
+}
+
+void easy_handle::set_headers(const request& what) {
+  lines_.clear();
+  bool has_type = false;
+  for (const header& line : what.headers()) {
+    has_type = has_type || equal_ignoring_case(line.name(), "content-type");
+    // "Name:" would take a header out; "Name;" sends it empty.
+    lines_.push_back(is_blank(line.value()) ? line.name() + ';' : line.name() + ": " + line.value());
+  }
+  if (sends_body(what)) {
+    // Waiting for "100 Continue" costs a second with servers that do not send it.
+    lines_.push_back("Expect:");
+    if (!has_type) lines_.push_back("Content-Type:");
+  }
+  nodes_.resize(lines_.size());
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    nodes_[i].data = lines_[i].data();
+    nodes_[i].next = i + 1 < nodes_.size() ? &nodes_[i + 1] : nullptr;
+  }
+  set(CURLOPT_HTTPHEADER, nodes_.empty() ? static_cast<curl_slist*>(nullptr) : nodes_.data());
+}
+
+easy_handle& easy_handle::of(CURL* easy) noexcept {
+  char* owner = nullptr;
+  curl_easy_getinfo(easy, CURLINFO_PRIVATE, &owner);
+  return *reinterpret_cast<easy_handle*>(owner);
+}
+
+}  // namespace sluice::http

@@ -1,0 +1,56 @@
+/// \file
+/// `easy_handle`: one reusable libcurl easy handle, set up the way every exchange wants it.
+#pragma once
+
+#include <sluice/http/curl_transport.hpp>
+#include <sluice/http/transport.hpp>
+
+#include <curl/curl.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice::http {
+
+class curl_engine;
+class exchange;
+
+class easy_handle {
+ public:
+  /// Throws `error_exception` when libcurl has no memory.
+  easy_handle(curl_engine& engine, const curl_options& options);
+  easy_handle(const easy_handle&) = delete;
+  easy_handle& operator=(const easy_handle&) = delete;
+
+  /// Makes it carry `what` for `owner`. Both, and `what`'s body, stay where they are until `let_go`.
+  void carry(exchange& owner, const request& what);
+  void let_go() noexcept { owner_ = nullptr; }
+
+  [[nodiscard]] CURL* get() const noexcept { return easy_.get(); }
+  [[nodiscard]] exchange* owner() const noexcept { return owner_; }
+  /// libcurl's own words about the last failure, or an empty text.
+  [[nodiscard]] const char* detail() const noexcept { return detail_.data(); }
+  /// The handle behind libcurl's pointer.
+  [[nodiscard]] static easy_handle& of(CURL* easy) noexcept;
+
+ private:
+  struct cleanup {
+    void operator()(CURL* easy) const noexcept { curl_easy_cleanup(easy); }
+  };
+
+  template <typename Value>
+  void set(CURLoption option, Value value);
+  void set_method(const request& what);
+  void set_headers(const request& what);
+
+  std::unique_ptr<CURL, cleanup> easy_;
+  exchange* owner_ = nullptr;
+  // libcurl reads the list where it lies: no copy of each line, no list to free.
+  std::vector<std::string> lines_;
+  std::vector<curl_slist> nodes_;
+  std::array<char, CURL_ERROR_SIZE> detail_{};
+};
+
+}  // namespace sluice::http
