@@ -67,6 +67,7 @@ expected<void, error> validate_names(const policy& checked) {
 }  // namespace
 
 policy::policy(capacity pool) : total(pool) {
+  classes.reserve(max_workloads);  // `front` stays valid when `back` is added
   class_policy& front = classes.emplace_back("interactive");
   front.priority = 100;
   front.floor = {pool.slots - pool.slots / 4, pool.tokens - pool.tokens / 4};
