@@ -86,7 +86,6 @@ class exchange final : public time_source::entry, public context_hook, public st
   [[nodiscard]] error limit_error(errc which) const;
   void wake_if_satisfied() noexcept;
   void watch_limits();
-  [[nodiscard]] bool refuse(errc why) noexcept;
 
   const std::shared_ptr<curl_engine> engine_;
   const request request_;

@@ -1,0 +1,358 @@
+#include "http/curl_engine.hpp"
+
+#include "http/curl_error.hpp"
+#include "http/easy_handle.hpp"
+#include "http/exchange.hpp"
+
+#include <asio/dispatch.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace sluice::http {
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+error setup_error(const char* what) { return {errc::invalid_configuration, std::string("libcurl: ") + what}; }
+
+void set_up_libcurl_once() {
+  static const CURLcode result = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (result != CURLE_OK) throw error_exception(setup_error(curl_easy_strerror(result)));
+}
+
+// Where the coroutine runs on the loop that we are in, going through the executor would only cost an allocation.
+void resume(resumption self, bool in_place) {
+  const asio::any_io_executor own = asio::get_associated_executor(self);
+  if (!in_place) {
+    asio::post(own, std::move(self));
+    return;
+  }
+  const auto* loop = own.target<asio::io_context::executor_type>();
+  if (loop != nullptr && loop->running_in_this_thread()) {
+    std::move(self)();
+  } else {
+    asio::dispatch(own, std::move(self));
+  }
+}
+
+}  // namespace
+
+struct curl_engine::ready_handler {
+  std::shared_ptr<curl_engine> engine;
+  curl_socket_t socket;
+  int direction;
+  std::uint64_t generation;
+
+  void operator()(const asio::error_code& failure) {
+    if (failure != asio::error::operation_aborted) engine->on_ready(socket, generation, direction, bool(failure));
+  }
+};
+
+std::shared_ptr<curl_engine> curl_engine::make(const asio::any_io_executor& executor, time_source& time,
+                                               curl_options options) {
+  set_up_libcurl_once();
+  std::shared_ptr<curl_engine> engine(new curl_engine(executor, time, std::move(options)));
+  engine->open();
+  return engine;
+}
+
+curl_engine::curl_engine(const asio::any_io_executor& executor, time_source& time, curl_options options)
+    : executor_(executor), time_(time), options_(std::move(options)), timer_(std::in_place, executor) {}
+
+curl_engine::~curl_engine() { close(); }
+
+void curl_engine::open() {
+  multi_ = curl_multi_init();
+  if (multi_ == nullptr) throw error_exception(setup_error("no memory"));
+  curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &curl_engine::on_socket);
+  curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
+  curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &curl_engine::on_timer);
+  curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
+  curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, options_.max_idle_connections);
+  // How much runs at once is decided by admission; here it would only be hidden waiting.
+  curl_multi_setopt(multi_, CURLMOPT_MAX_CONCURRENT_STREAMS, long{std::numeric_limits<std::int32_t>::max()});
+  attach(executor_);
+}
+
+bool curl_engine::lives_in_context_of(const asio::any_io_executor& other) const noexcept {
+  return &asio::query(executor_, asio::execution::context) == &asio::query(other, asio::execution::context);
+}
+
+// ------------------------------------------------------------------------------------------------ the end
+
+void curl_engine::close() noexcept {
+  detach();
+  shut(farewell::resume_all);
+}
+
+void curl_engine::context_gone() noexcept { shut(farewell::drop_own); }
+
+void curl_engine::shut(farewell how) noexcept {
+  std::vector<resumption> dropped;
+  guard held(mutex_);
+  if (multi_ == nullptr) return;
+  while (!running_.empty()) stop(held, *running_.back(), error(errc::cancelled, "the transport was closed"));
+  idle_handles_.clear();
+  handles_.clear();
+  // libcurl closes its connections in here and reports each: the watches have to be there still.
+  curl_multi_cleanup(std::exchange(multi_, nullptr));
+  watches_.clear();
+  touched_.clear();
+  timer_.reset();
+  exchange* next = first_ready_;
+  while (how == farewell::drop_own && next != nullptr) {
+    exchange& what = *std::exchange(next, next->next_ready_);
+    if (!lives_in_context_of(asio::get_associated_executor(*what.waiter_))) continue;
+    unmark_ready(what);
+    dropped.push_back(what.take_waiter());
+  }
+  resume_ready(held, false);
+}
+
+// ------------------------------------------------------------------------------------------------ exchanges
+
+void curl_engine::start(const guard&, exchange& what) {
+  if (idle_handles_.empty()) {
+    handles_.push_back(std::make_unique<easy_handle>(*this, options_));
+    idle_handles_.push_back(handles_.back().get());
+  }
+  easy_handle& easy = *idle_handles_.back();
+  easy.carry(what, what.request_);
+  running_.reserve(running_.size() + 1);
+  if (const CURLMcode result = curl_multi_add_handle(multi_, easy.get()); result != CURLM_OK) {
+    easy.let_go();
+    throw error_exception(setup_error(curl_multi_strerror(result)));
+  }
+  idle_handles_.pop_back();
+  what.easy_ = &easy;
+  what.place_ = running_.size();
+  running_.push_back(&what);
+  kick_ = true;
+}
+
+void curl_engine::stop(const guard&, exchange& what, std::optional<error> failure) noexcept {
+  if (what.is_running()) release_handle(what, false);
+  what.end(std::move(failure));
+}
+
+void curl_engine::release_handle(exchange& what, bool clean) noexcept {
+  easy_handle& easy = *what.easy_;
+  curl_multi_remove_handle(multi_, easy.get());
+  easy.let_go();
+  running_.back()->place_ = what.place_;
+  running_[what.place_] = running_.back();
+  running_.pop_back();
+  constexpr std::size_t spare = 1024;
+  if (clean && idle_handles_.size() < spare) {
+    idle_handles_.push_back(&easy);
+    return;
+  }
+  const auto found = std::find_if(handles_.begin(), handles_.end(), [&](const auto& one) { return one.get() == &easy; });
+  std::swap(*found, handles_.back());
+  handles_.pop_back();
+}
+
+void curl_engine::resume_reading(const guard&, exchange& what) { curl_easy_pause(what.easy_->get(), CURLPAUSE_CONT); }
+
+void curl_engine::collect() {
+  int left = 0;
+  while (const CURLMsg* const message = curl_multi_info_read(multi_, &left)) {
+    if (message->msg != CURLMSG_DONE) continue;
+    const CURLcode result = message->data.result;
+    exchange& what = *easy_handle::of(message->easy_handle)->owner();
+    std::optional<error> failure;
+    if (result != CURLE_OK || !what.received().has_head()) {
+      failure = what.explain(result == CURLE_OK ? CURLE_WEIRD_SERVER_REPLY : result);
+    }
+    release_handle(what, result == CURLE_OK);
+    what.end(std::move(failure));
+  }
+}
+
+void curl_engine::mark_ready(exchange& what) noexcept {
+  if (std::exchange(what.is_ready_, true)) return;
+  what.next_ready_ = nullptr;
+  (last_ready_ != nullptr ? last_ready_->next_ready_ : first_ready_) = &what;
+  last_ready_ = &what;
+}
+
+void curl_engine::unmark_ready(exchange& what) noexcept {
+  if (!std::exchange(what.is_ready_, false)) return;
+  exchange* before = nullptr;
+  for (exchange* at = first_ready_; at != &what; at = at->next_ready_) before = at;
+  (before != nullptr ? before->next_ready_ : first_ready_) = what.next_ready_;
+  if (last_ready_ == &what) last_ready_ = before;
+}
+
+void curl_engine::resume_ready(guard& held, bool in_place) {
+  while (first_ready_ != nullptr) {
+    exchange& what = *first_ready_;
+    unmark_ready(what);
+    resumption self = what.take_waiter();
+    held.unlock();
+    resume(std::move(self), in_place);
+    held.lock();
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ driving libcurl
+
+void curl_engine::act(curl_socket_t socket, int directions) {
+  int running = 0;
+  curl_multi_socket_action(multi_, socket, directions, &running);
+  // libcurl may ask for the next step at once; a bound, so that one that always asks cannot hold the loop.
+  for (int turns = 0; kick_ && turns < 4; ++turns) {
+    kick_ = false;
+    curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
+  }
+}
+
+void curl_engine::settle(guard held, bool in_place) {
+  if (multi_ != nullptr) {
+    collect();
+    arm_watches();
+    arm_timer();
+    post_kick();
+  }
+  resume_ready(held, in_place);
+}
+
+void curl_engine::on_ready(curl_socket_t socket, std::uint64_t generation, int direction, bool failed) {
+  guard held(mutex_);
+  const auto index = static_cast<std::size_t>(socket);
+  if (multi_ == nullptr || index >= watches_.size() || !watches_[index]) return;
+  socket_watch& seen = *watches_[index];
+  if (seen.generation() != generation) return;
+  seen.pending &= ~direction;
+  if ((seen.wanted & direction) == 0) return;
+  if (!std::exchange(seen.touched, true)) touched_.push_back(socket);
+  act(socket, direction | (failed ? CURL_CSELECT_ERR : 0));
+  settle(std::move(held), true);
+}
+
+void curl_engine::on_kick() {
+  guard held(mutex_);
+  kick_posted_ = false;
+  if (multi_ == nullptr || !kick_) return;
+  kick_ = false;
+  act(CURL_SOCKET_TIMEOUT, 0);
+  settle(std::move(held), true);
+}
+
+void curl_engine::post_kick() {
+  if (!kick_ || kick_posted_) return;
+  kick_posted_ = true;
+  asio::post(executor_, [self = shared_from_this()] { self->on_kick(); });
+}
+
+void curl_engine::on_timer_due(std::uint64_t generation) {
+  guard held(mutex_);
+  if (multi_ == nullptr || generation != timer_generation_) return;
+  timer_due_ = steady::time_point::max();
+  if (curl_due_ <= steady::now()) {
+    curl_due_ = steady::time_point::max();
+    act(CURL_SOCKET_TIMEOUT, 0);
+  }
+  settle(std::move(held), true);
+}
+
+void curl_engine::arm_timer() {
+  // With nothing on its way, a pending wait would only keep the context's run() from returning.
+  if (curl_due_ == steady::time_point::max() || running_.empty()) {
+    if (running_.empty()) stop_timer();
+    return;
+  }
+  if (curl_due_ >= timer_due_) return;
+  timer_due_ = curl_due_;
+  timer_->expires_at(timer_due_);
+  timer_->async_wait([self = shared_from_this(), generation = ++timer_generation_](const asio::error_code&) {
+    self->on_timer_due(generation);
+  });
+}
+
+void curl_engine::stop_timer() noexcept {
+  if (timer_due_ == steady::time_point::max()) return;
+  timer_due_ = steady::time_point::max();
+  ++timer_generation_;
+  timer_->cancel();
+}
+
+// ------------------------------------------------------------------------------------------------ descriptors
+
+void curl_engine::watch(curl_socket_t socket, int directions) {
+  const auto index = static_cast<std::size_t>(socket);
+  if (index >= watches_.size()) watches_.resize(index + 1);
+  std::unique_ptr<socket_watch>& slot = watches_[index];
+  // Only a registration that outlived libcurl's interest can be of another socket by now.
+  if (slot && slot->wanted == 0 && !slot->is_same_socket(socket)) slot.reset();
+  if (!slot) slot = std::make_unique<socket_watch>(executor_, socket, ++generation_);
+  slot->wanted = directions;
+  if (!std::exchange(slot->touched, true)) touched_.push_back(socket);
+}
+
+void curl_engine::forget(curl_socket_t socket) noexcept {
+  const auto index = static_cast<std::size_t>(socket);
+  if (index < watches_.size()) watches_[index].reset();
+}
+
+void curl_engine::arm_watches() {
+  for (const curl_socket_t socket : touched_) {
+    socket_watch* const one = watches_[static_cast<std::size_t>(socket)].get();
+    if (one == nullptr) continue;
+    one->touched = false;
+    for (const int direction : {CURL_CSELECT_IN, CURL_CSELECT_OUT}) {
+      if ((one->wanted & direction) == 0 || (one->pending & direction) != 0) continue;
+      one->pending |= direction;
+      const auto kind = direction == CURL_CSELECT_IN ? asio::posix::stream_descriptor::wait_read
+                                                     : asio::posix::stream_descriptor::wait_write;
+      one->descriptor().async_wait(kind, ready_handler{shared_from_this(), socket, direction, one->generation()});
+    }
+  }
+  touched_.clear();
+}
+
+int curl_engine::on_socket(CURL* easy, curl_socket_t socket, int what, void* engine, void*) noexcept try {
+  auto& self = *static_cast<curl_engine*>(engine);
+  switch (what) {
+    case CURL_POLL_IN: self.watch(socket, CURL_CSELECT_IN); return 0;
+    case CURL_POLL_OUT: self.watch(socket, CURL_CSELECT_OUT); return 0;
+    case CURL_POLL_INOUT: self.watch(socket, CURL_CSELECT_IN | CURL_CSELECT_OUT); return 0;
+    default: break;
+  }
+  // A connection that has carried a request is announced before it is closed, so its registration can wait for the next
+  // one. Sockets of unfinished connections are closed without a word.
+  const auto index = static_cast<std::size_t>(socket);
+  socket_watch* const one = index < self.watches_.size() ? self.watches_[index].get() : nullptr;
+  if (one == nullptr) return 0;
+  const easy_handle* const user = easy_handle::of(easy);
+  const exchange* const owner = user != nullptr ? user->owner() : nullptr;
+  if (owner != nullptr && owner->is_connected() && one->pending == 0) {
+    one->wanted = 0;
+  } else {
+    self.forget(socket);
+  }
+  return 0;
+} catch (...) {
+  return -1;
+}
+
+int curl_engine::on_timer(CURLM*, long milliseconds, void* engine) noexcept {
+  auto& self = *static_cast<curl_engine*>(engine);
+  self.kick_ = milliseconds == 0;
+  self.curl_due_ = milliseconds > 0 ? steady::now() + std::chrono::milliseconds(milliseconds)
+                                    : steady::time_point::max();
+  return 0;
+}
+
+int curl_engine::on_close_socket(void* engine, curl_socket_t socket) noexcept {
+  static_cast<curl_engine*>(engine)->forget(socket);
+  return ::close(socket);
+}
+
+}  // namespace sluice::http

@@ -1,0 +1,261 @@
+#include "http/exchange.hpp"
+
+#include "http/curl_error.hpp"
+#include "http/easy_handle.hpp"
+#include "http/origin.hpp"
+
+#include <asio/associated_cancellation_slot.hpp>
+#include <asio/associated_executor.hpp>
+#include <asio/post.hpp>
+#include <asio/prefer.hpp>
+
+#include <sys/socket.h>
+
+#include <cstdio>
+#include <utility>
+
+namespace sluice::http {
+namespace {
+
+std::string seconds_of(duration length) {
+  char text[32];
+  const double seconds = std::chrono::duration<double>(length).count();
+  std::snprintf(text, sizeof text, "%.6g s", seconds);
+  return text;
+}
+
+exchange* owner_of(void* handle) noexcept { return static_cast<easy_handle*>(handle)->owner(); }
+
+}  // namespace
+
+exchange::exchange(std::shared_ptr<curl_engine> engine, request what)
+    : engine_(std::move(engine)),
+      request_(std::move(what)),
+      answer_(request_.max_body, engine_->options().read_buffer),
+      limits_(request_.limits, engine_->time().now()) {}
+
+exchange::~exchange() {
+  auto held = engine_->lock();
+  engine_->unmark_ready(*this);
+  if (!is_running()) return;
+  engine_->stop(held, *this, std::nullopt);
+  engine_->settle(std::move(held), false);
+}
+
+std::optional<error> exchange::begin() {
+  auto held = engine_->lock();
+  if (!engine_->is_open(held)) return error(errc::cancelled, origin_of(request_.url()) + ": the transport is closed");
+  if (limits_.passed(engine_->time().now()) == errc::deadline_exceeded) {
+    return error(errc::deadline_exceeded, origin_of(request_.url()) + ": the deadline passed before anything was sent");
+  }
+  engine_->start(held, *this);
+  watch_limits();
+  engine_->settle(std::move(held), false);
+  return std::nullopt;
+}
+
+asio::awaitable<void> exchange::wait(stage what) {
+  const auto initiate = [this, what](auto self) { suspend(what, std::move(self)); };
+  return asio::async_initiate<const asio::use_awaitable_t<>, void()>(initiate, asio::use_awaitable);
+}
+
+void exchange::suspend(stage what, resumption self) {
+  const asio::any_io_executor own = asio::get_associated_executor(self);
+  if (auto slot = asio::get_associated_cancellation_slot(self); slot.is_connected()) {
+    slot.assign([weak = weak_from_this()](asio::cancellation_type kind) {
+      const auto alive = weak.lock();
+      if (!alive || kind == asio::cancellation_type::none) return;
+      auto held = alive->engine_->lock();
+      if (!alive->waiter_ || alive->is_ready_) return;
+      alive->engine_->stop(held, *alive, error(errc::cancelled, origin_of(alive->request_.url()) + ": cancelled"));
+      alive->engine_->settle(std::move(held), false);
+    });
+  }
+  auto held = engine_->lock();
+  if (has_now(what)) {
+    held.unlock();
+    asio::post(own, std::move(self));
+    return;
+  }
+  wanted_ = what;
+  waiter_.emplace(std::move(self));
+  waiter_work_ = asio::prefer(own, asio::execution::outstanding_work.tracked);
+  if (!engine_->lives_in_context_of(own)) attach(own);
+}
+
+resumption exchange::take_waiter() noexcept {
+  resumption self(std::move(*waiter_));
+  waiter_.reset();
+  waiter_work_ = {};
+  detach();
+  return self;
+}
+
+bool exchange::has_now(stage what) const noexcept {
+  return ended_ || (what == stage::head ? answer_.has_head() : answer_.has_body());
+}
+
+bool exchange::has(stage what) {
+  const auto held = engine_->lock();
+  return has_now(what);
+}
+
+std::optional<error> exchange::head_failure() {
+  const auto held = engine_->lock();
+  const bool lost = failure_ && (!answer_.has_head() || failure_->is(errc::cancelled));
+  return lost ? failure_ : std::nullopt;
+}
+
+std::optional<expected<std::string, error>> exchange::take_body() {
+  auto held = engine_->lock();
+  if (failure_ && failure_->is(errc::cancelled)) return unexpected(*failure_);
+  if (answer_.has_body()) {
+    auto bytes = answer_.take_body();
+    if (paused_ && is_running()) {
+      paused_ = false;
+      limits_.received(engine_->time().now());
+      watch_limits();
+      engine_->resume_reading(held, *this);
+      engine_->settle(std::move(held), false);
+    }
+    return bytes;
+  }
+  if (!ended_) return std::nullopt;
+  if (failure_) return unexpected(*failure_);
+  return std::string();
+}
+
+error exchange::explain(CURLcode result) const {
+  const std::string origin = origin_of(request_.url());
+  if (refused_) return {errc::too_large, origin + ": " + answer_.refusal()};
+  return transfer_error(result, connected_, origin, easy_->detail(), answer_.received());
+}
+
+void exchange::end(std::optional<error> failure) noexcept {
+  easy_ = nullptr;
+  ended_ = true;
+  failure_ = std::move(failure);
+  engine_->time().disarm(*this);
+  wake_if_satisfied();
+}
+
+void exchange::wake_if_satisfied() noexcept {
+  if (waiter_ && has_now(wanted_)) engine_->mark_ready(*this);
+}
+
+// Later limits need no new alarm: an alarm that comes too early only looks again.
+void exchange::watch_limits() {
+  const instant next = limits_.next();
+  if (next >= armed_for_) return;
+  armed_for_ = next;
+  engine_->time().arm(*this, next);
+}
+
+// Without the engine's lock, so that disarming under it cannot wait for itself.
+void exchange::due(instant) noexcept {
+  if (auto self = weak_from_this().lock()) {
+    asio::post(engine_->executor(), [self = std::move(self)] { self->check_limits(); });
+  }
+}
+
+void exchange::check_limits() {
+  auto held = engine_->lock();
+  if (!is_running()) return;
+  armed_for_ = never;
+  const errc which = limits_.passed(engine_->time().now());
+  if (which == errc::ok) return watch_limits();
+  engine_->stop(held, *this, limit_error(which));
+  engine_->settle(std::move(held), true);
+}
+
+error exchange::limit_error(errc which) const {
+  const std::string length = seconds_of(limits_.length_of(which));
+  std::string message = origin_of(request_.url());
+  switch (which) {
+    case errc::connect_timeout: message += ": no connection within limits.connect (" + length + ")"; break;
+    case errc::first_byte_timeout: message += ": no answer within limits.first_byte (" + length + ")"; break;
+    case errc::idle_timeout: message += ": silent for limits.idle (" + length + ")"; break;
+    case errc::total_timeout: message += ": not finished within limits.total (" + length + ")"; break;
+    default: message += ": the deadline passed after " + length; break;
+  }
+  if (!connected_) {
+    message += " while connecting";
+  } else if (!answer_.has_head()) {
+    message += " while waiting for the answer";
+  } else {
+    message += " after " + grouped(answer_.received()) + " bytes of the body";
+  }
+  return {which, std::move(message)};
+}
+
+// The coroutine's own context dies before the engine's: nothing of it may stay here.
+void exchange::context_gone() noexcept {
+  std::optional<resumption> dropped;
+  auto held = engine_->lock();
+  engine_->unmark_ready(*this);
+  if (waiter_) dropped.emplace(take_waiter());
+  if (is_running()) engine_->stop(held, *this, error(errc::cancelled, "the caller's context was destroyed"));
+  engine_->settle(std::move(held), false);
+}
+
+std::size_t exchange::on_body(char* bytes, std::size_t one, std::size_t count, void* handle) noexcept try {
+  exchange* const self = owner_of(handle);
+  if (self == nullptr) return 0;
+  const std::string_view part(bytes, one * count);
+  switch (self->answer_.add_body(part)) {
+    case answer::verdict::taken:
+      self->limits_.received(self->engine_->time().now());
+      self->wake_if_satisfied();
+      return part.size();
+    case answer::verdict::full:
+      self->paused_ = true;
+      self->limits_.paused();
+      return CURL_WRITEFUNC_PAUSE;
+    case answer::verdict::refused: break;
+  }
+  self->refused_ = true;
+  return part.empty() ? 1 : 0;
+} catch (...) {
+  return 0;
+}
+
+std::size_t exchange::on_head_line(char* bytes, std::size_t one, std::size_t count, void* handle) noexcept try {
+  exchange* const self = owner_of(handle);
+  if (self == nullptr) return 0;
+  const std::string_view line(bytes, one * count);
+  const bool first = !self->answer_.has_head();
+  if (self->answer_.add_head_line(line) == answer::verdict::refused) {
+    self->refused_ = true;
+    return 0;
+  }
+  if (first) {
+    self->limits_.received(self->engine_->time().now());
+    self->watch_limits();
+    self->wake_if_satisfied();
+  }
+  return line.size();
+} catch (...) {
+  return 0;
+}
+
+int exchange::on_connected(void* handle, char*, char*, int, int) noexcept try {
+  exchange* const self = owner_of(handle);
+  if (self == nullptr) return CURL_PREREQFUNC_ABORT;
+  self->connected_ = true;
+  self->limits_.connected(self->engine_->time().now());
+  self->watch_limits();
+  return CURL_PREREQFUNC_OK;
+} catch (...) {
+  return CURL_PREREQFUNC_ABORT;
+}
+
+curl_socket_t exchange::on_open_socket(void* handle, curlsocktype, curl_sockaddr* address) noexcept {
+  if (exchange* const self = owner_of(handle); self != nullptr && self->connected_) {
+    // A kept-alive connection turned out to be dead: libcurl makes a new one.
+    self->connected_ = false;
+    self->limits_.connecting(self->engine_->time().now());
+  }
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+}  // namespace sluice::http
