@@ -9,8 +9,9 @@ namespace {
 
 constexpr std::int64_t default_words = 64;
 constexpr std::size_t argument_fragment = 8;
-constexpr std::array<std::string_view, 16> vocabulary{"water", "runs", "down", "to",  "the",  "gate",  "and", "waits",
-                                                      "until", "it",   "is",   "let", "into", "lower", "pools", "again"};
+constexpr std::array<std::string_view, 16> vocabulary{"water", "runs",  "down",  "to",   "the", "gate",
+                                                      "and",   "waits", "until", "it",   "is",  "let",
+                                                      "into",  "lower", "pools", "again"};
 
 void add_words(std::vector<answer_piece>& pieces, std::int64_t count) {
   pieces.reserve(pieces.size() + static_cast<std::size_t>(std::max(count, std::int64_t{0})));

@@ -42,9 +42,7 @@ processor_job chat_exchange::job() const noexcept {
   }
 }
 
-int chat_exchange::status() const noexcept {
-  return fault_.what() == fault_kind::error_event && !stream_ ? 500 : 200;
-}
+int chat_exchange::status() const noexcept { return fault_.what() == fault_kind::error_event && !stream_ ? 500 : 200; }
 
 void chat_exchange::prompt_done() {
   // A stream that is to break before its first token has begun all the same.

@@ -45,6 +45,8 @@ class chat_exchange {
   std::int64_t counted_input = 0;
   std::int64_t counted_output = 0;
   bool counted_head = false;
+  /// Tokens that it holds of the limit that the headers tell: its prompt and the output it may have.
+  std::int64_t held = 0;
 
  private:
   using fault_kind = mock_fault::kind;

@@ -69,8 +69,7 @@ class restinio_answer final : public loopback_answer {
     write(true, !keep_alive_, std::move(then));
   }
 
-  void torn(int status, const std::vector<http::header>& headers, std::string_view body,
-            std::size_t length) override {
+  void torn(int status, const std::vector<http::header>& headers, std::string_view body, std::size_t length) override {
     sized(status, headers, body, length);
   }
 
@@ -105,8 +104,7 @@ class restinio_answer final : public loopback_answer {
     if (!pending_.empty()) items.emplace_back(std::exchange(pending_, {}));
     restinio::write_group_t group(std::move(items));
     if (then) {
-      group.after_write_notificator(
-          [then = std::move(then)](const asio::error_code& failure) { then(!failure); });
+      group.after_write_notificator([then = std::move(then)](const asio::error_code& failure) { then(!failure); });
     }
     const restinio::response_output_flags_t flags{
         last ? restinio::response_parts_attr_t::final_parts : restinio::response_parts_attr_t::not_final_parts,
@@ -156,8 +154,8 @@ struct handler_of_requests {
 };
 
 // One thread, and no time limits of the server's own: a stalled answer stays stalled.
-struct traits : restinio::single_thread_traits_t<restinio::null_timer_manager_t, restinio::null_logger_t,
-                                                 handler_of_requests> {
+struct traits
+    : restinio::single_thread_traits_t<restinio::null_timer_manager_t, restinio::null_logger_t, handler_of_requests> {
   using connection_state_listener_t = connection_watch;
 };
 
@@ -175,9 +173,8 @@ class restinio_server final : public loopback_server {
               .max_pipelined_requests(16)
               .concurrent_accepts_count(8)
               .socket_options_setter([](auto& options) { options.set_option(asio::ip::tcp::no_delay(true)); })
-              .acceptor_post_bind_hook([this](asio::ip::tcp::acceptor& acceptor) {
-                port_ = acceptor.local_endpoint().port();
-              });
+              .acceptor_post_bind_hook(
+                  [this](asio::ip::tcp::acceptor& acceptor) { port_ = acceptor.local_endpoint().port(); });
         }) {
     server_.open_sync();
   }
@@ -197,8 +194,7 @@ std::unique_ptr<loopback_server> make_loopback_server(asio::io_context& context,
     return std::make_unique<restinio_server>(context, port, std::move(events));
   } catch (const std::exception& failure) {
     throw error_exception(
-        error(errc::connect_failed,
-              "cannot listen on 127.0.0.1:" + std::to_string(port) + ": " + failure.what()));
+        error(errc::connect_failed, "cannot listen on 127.0.0.1:" + std::to_string(port) + ": " + failure.what()));
   }
 }
 

@@ -126,9 +126,7 @@ void mock_provider::on_request(handler make) { impl_->script.on_request(std::mov
 
 void mock_provider::clear_replies() { impl_->script.clear_replies(); }
 
-void mock_provider::fail_next(mock_fault fault, std::size_t count) {
-  impl_->script.fail_next(std::move(fault), count);
-}
+void mock_provider::fail_next(mock_fault fault, std::size_t count) { impl_->script.fail_next(std::move(fault), count); }
 
 void mock_provider::fail_when(predicate matches, mock_fault fault) {
   impl_->script.fail_when(std::move(matches), std::move(fault));

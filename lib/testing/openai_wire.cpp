@@ -10,12 +10,11 @@ namespace {
 
 using json = nlohmann::json;
 
-std::string json_text(std::string_view text) {
-  return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
-}
+std::string json_text(std::string_view text) { return json(text).dump(-1, ' ', false, json::error_handler_t::replace); }
 
 std::int64_t characters(std::string_view utf8) {
-  return std::count_if(utf8.begin(), utf8.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; });
+  return std::count_if(utf8.begin(), utf8.end(),
+                       [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; });
 }
 
 std::optional<std::int64_t> number_in(std::string_view text) {

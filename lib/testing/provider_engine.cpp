@@ -25,7 +25,8 @@ mock_request understood(const loopback_request& from, std::uint64_t number) {
   request.target = from.target;
   request.body = from.body;
   request.number = number;
-  for (const auto& line : from.headers) request.headers.emplace_back(line.name(), is_secret(line) ? "***" : line.value());
+  for (const auto& line : from.headers)
+    request.headers.emplace_back(line.name(), is_secret(line) ? "***" : line.value());
   return request;
 }
 
@@ -135,10 +136,13 @@ void provider_engine::take_on(mock_request request, loopback_request from, mock_
   auto headers = usual_headers();
   for (auto& [name, value] : reply.headers) headers.emplace_back(name, value);
   auto plan = plan_answer(reply, request);
-  const auto [it, fresh] =
-      exchanges_.try_emplace(id, request, from.connection, std::move(plan), std::move(fault), std::move(headers),
-                             std::move(from.answer));
+  const auto it = exchanges_
+                      .try_emplace(id, request, from.connection, std::move(plan), std::move(fault), std::move(headers),
+                                   std::move(from.answer))
+                      .first;
   by_connection_.emplace(from.connection, id);
+  it->second.held = request.input_tokens + std::max(request.max_output_tokens, std::int64_t{0});
+  held_tokens_ += it->second.held;
   processor_.arrive(id, it->second.job());
   ledger_.note([&](mock_stats& stats) {
     stats.open = static_cast<std::int64_t>(exchanges_.size());
@@ -173,7 +177,8 @@ std::vector<http::header> provider_engine::usual_headers() const {
   headers.emplace_back("x-request-id", "req-" + std::to_string(received_));
   headers.emplace_back("x-ratelimit-limit-requests", std::to_string(places));
   headers.emplace_back("x-ratelimit-remaining-requests", std::to_string(free_places));
-  headers.emplace_back("x-ratelimit-reset-requests", go_duration(free_places == places ? duration() : model.retry_after));
+  headers.emplace_back("x-ratelimit-reset-requests",
+                       go_duration(free_places == places ? duration() : model.retry_after));
   headers.emplace_back("x-ratelimit-limit-tokens", std::to_string(model.limit_tokens));
   headers.emplace_back("x-ratelimit-remaining-tokens", std::to_string(free_tokens));
   headers.emplace_back("x-ratelimit-reset-tokens",
@@ -284,6 +289,7 @@ void provider_engine::abandon(std::uint64_t id) {
 void provider_engine::forget(exchange_map::iterator which, const std::function<void(mock_stats&)>& note) {
   const auto id = which->first;
   const bool stream = which->second.is_stream();
+  held_tokens_ -= which->second.held;
   const auto [first, last] = by_connection_.equal_range(which->second.connection());
   by_connection_.erase(std::find_if(first, last, [&](const auto& entry) { return entry.second == id; }));
   exchanges_.erase(which);
@@ -341,9 +347,8 @@ void provider_engine::drop_all() {
   exchanges_.clear();
   by_connection_.clear();
   connections_.clear();
-  ledger_.note([](mock_stats& stats) {
-    stats.open = stats.streams = stats.running = stats.waiting = stats.connections = 0;
-  });
+  ledger_.note(
+      [](mock_stats& stats) { stats.open = stats.streams = stats.running = stats.waiting = stats.connections = 0; });
 }
 
 }  // namespace sluice::testing

@@ -20,8 +20,8 @@ void script_book::reply_with(mock_reply reply) {
 }
 
 void script_book::reply_when(mock_provider::predicate matches, mock_reply reply) {
-  auto added = std::make_shared<const std::pair<mock_provider::predicate, mock_reply>>(std::move(matches),
-                                                                                      std::move(reply));
+  auto added =
+      std::make_shared<const std::pair<mock_provider::predicate, mock_reply>>(std::move(matches), std::move(reply));
   const std::lock_guard lock(mutex_);
   reply_rules_.push_back(std::move(added));
 }
@@ -46,8 +46,8 @@ void script_book::fail_next(mock_fault fault, std::size_t count) {
 }
 
 void script_book::fail_when(mock_provider::predicate matches, mock_fault fault) {
-  auto added = std::make_shared<const std::pair<mock_provider::predicate, mock_fault>>(std::move(matches),
-                                                                                      std::move(fault));
+  auto added =
+      std::make_shared<const std::pair<mock_provider::predicate, mock_fault>>(std::move(matches), std::move(fault));
   const std::lock_guard lock(mutex_);
   fault_rules_.push_back(std::move(added));
 }

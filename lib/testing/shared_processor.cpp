@@ -109,10 +109,9 @@ shared_processor::progress shared_processor::done(const task& it) const noexcept
     case phase::latency: return {};
     case phase::prompt: return {whole_tokens(work_ - it.begin, model_.prompt_rate, it.job.input), 0};
     case phase::output:
-      return {it.job.input,
-              std::max(it.told, std::isinf(model_.output_rate)
-                                    ? it.told
-                                    : whole_tokens(work_ - it.begin, model_.output_rate, it.job.output))};
+      return {it.job.input, std::max(it.told, std::isinf(model_.output_rate)
+                                                  ? it.told
+                                                  : whole_tokens(work_ - it.begin, model_.output_rate, it.job.output))};
     case phase::holding: break;
   }
   return {it.job.input, it.job.output};

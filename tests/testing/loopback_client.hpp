@@ -44,7 +44,8 @@ class loopback_client {
     text += target;
     text += " HTTP/1.1\r\nhost: localhost\r\n";
     text += header_lines;
-    if (method == "POST") text += "content-type: application/json\r\ncontent-length: " + std::to_string(body.size()) + "\r\n";
+    if (method == "POST")
+      text += "content-type: application/json\r\ncontent-length: " + std::to_string(body.size()) + "\r\n";
     text += "\r\n";
     text += body;
     asio::error_code failure;

@@ -236,7 +236,9 @@ TEST_CASE("streams of imitators: no [DONE], no usage, CRLF, byte order mark") {
 
   provider.fail_next(mock_fault::byte_order_mark());
   reply = post(client, stream);
-  CHECK(reply.body.starts_with("\xef\xbb\xbf" "data: {"));
+  CHECK(
+      reply.body.starts_with("\xef\xbb\xbf"
+                             "data: {"));
 }
 
 TEST_CASE("faults by count, by what the request is, and at a rate that the seed decides") {

@@ -5,8 +5,8 @@
 #include <sluice/core/error.hpp>
 
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 #include <sys/resource.h>
+#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <memory>
@@ -129,13 +129,15 @@ TEST_CASE("a stream, byte for byte") {
       R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":"m","choices":[)";
   const std::string choice = front + R"({"index":0,"delta":)";
   const std::string open = R"(,"finish_reason":null}],"usage":null})";
-  CHECK(reply.body == choice + R"({"role":"assistant","content":""})" + open + "\n\n" +                          //
-                          choice + R"({"content":"Hi"})" + open + "\n\n" +                                       //
-                          choice + R"({"content":" you"})" + open + "\n\n" +                                     //
-                          choice + R"({},"finish_reason":"stop"}],"usage":null})" + "\n\n" +                     //
-                          front + R"(],"usage":{"completion_tokens":2,"completion_tokens_details":)"             //
-                          R"({"reasoning_tokens":0},"prompt_tokens":1,"prompt_tokens_details":)"                 //
-                          R"({"cached_tokens":0},"total_tokens":3}})" + "\n\ndata: [DONE]\n\n");
+  CHECK(reply.body == choice + R"({"role":"assistant","content":""})" + open + "\n\n" +       //
+                          choice + R"({"content":"Hi"})" + open + "\n\n" +                    //
+                          choice + R"({"content":" you"})" + open + "\n\n" +                  //
+                          choice + R"({},"finish_reason":"stop"}],"usage":null})" + "\n\n" +  //
+                          front +
+                          R"(],"usage":{"completion_tokens":2,"completion_tokens_details":)"      //
+                          R"({"reasoning_tokens":0},"prompt_tokens":1,"prompt_tokens_details":)"  //
+                          R"({"cached_tokens":0},"total_tokens":3}})" +
+                          "\n\ndata: [DONE]\n\n");
   CHECK(provider.stats().most_streams == 1);
   CHECK(provider.stats().streams == 0);
 }
@@ -215,8 +217,9 @@ TEST_CASE("tool calls and reasoning, plain") {
 
 TEST_CASE("tool calls, streamed in fragments") {
   mock_provider provider;
-  provider.reply_with(mock_reply::text("Hm.").with_tool_call("lookup", R"({"q":"größer als"})", "t1").with_tool_call(
-      "stop", "{}", "t2"));
+  provider.reply_with(mock_reply::text("Hm.")
+                          .with_tool_call("lookup", R"({"q":"größer als"})", "t1")
+                          .with_tool_call("stop", "{}", "t2"));
   loopback_client client(provider.port());
   const auto all = events(post(client, streamed()).body);
   std::vector<std::string> arguments(2);
@@ -349,10 +352,11 @@ TEST_CASE("other paths, methods, keys and bodies") {
   CHECK(reply.status == 400);
   CHECK(json::parse(reply.body)["error"]["type"] == "invalid_request_error");
   CHECK(json::parse(reply.body)["error"]["param"].is_null());
-  for (const auto* body : {"[]", "{}", R"({"model":"m"})", R"({"model":"m","messages":[]})",
-                           R"({"model":"m","messages":[{"content":"x"}]})", R"({"model":5,"messages":[{"role":"user"}]})",
-                           R"({"model":"m","messages":[{"role":"user"}],"max_tokens":0})",
-                           R"({"model":"m","messages":[{"role":"user"}],"stream":"yes"})"}) {
+  for (const auto* body :
+       {"[]", "{}", R"({"model":"m"})", R"({"model":"m","messages":[]})",
+        R"({"model":"m","messages":[{"content":"x"}]})", R"({"model":5,"messages":[{"role":"user"}]})",
+        R"({"model":"m","messages":[{"role":"user"}],"max_tokens":0})",
+        R"({"model":"m","messages":[{"role":"user"}],"stream":"yes"})"}) {
     CAPTURE(body);
     CHECK(client.ask("POST", chat_path, body, key).status == 400);
   }
@@ -385,9 +389,11 @@ TEST_CASE("slots, then the queue, then 429; the headers tell") {
   loopback_client first(provider.port());
   loopback_client second(provider.port());
   loopback_client third(provider.port());
-  send(first, chat());
+  send(first, chat(), "x-mock-input-tokens: 500\r\n");
   REQUIRE(provider.wait_until([](const mock_stats& stats) { return stats.running == 1; }));
-  send(second, streamed());
+  auto limited = streamed();
+  limited["max_tokens"] = 300;
+  send(second, limited, "x-mock-input-tokens: 200\r\n");
   REQUIRE(provider.wait_until([](const mock_stats& stats) { return stats.waiting == 1; }));
   const auto refused = post(third, chat());
   CHECK(refused.status == 429);
@@ -396,6 +402,8 @@ TEST_CASE("slots, then the queue, then 429; the headers tell") {
   CHECK(refused.header("x-ratelimit-remaining-requests") == "0");
   CHECK(refused.header("x-ratelimit-reset-requests") == "1s");
   CHECK(refused.header("x-ratelimit-limit-tokens") == "2000000");
+  CHECK(refused.header("x-ratelimit-remaining-tokens") == "1999000");
+  CHECK(refused.header("x-ratelimit-reset-tokens") == "1s");
   CHECK(refused.header("x-request-id") == "req-3");
   const auto error = json::parse(refused.body)["error"];
   CHECK(error["type"] == "requests");
@@ -413,6 +421,7 @@ TEST_CASE("slots, then the queue, then 429; the headers tell") {
   CHECK(again.status == 200);
   CHECK(again.header("x-ratelimit-remaining-requests") == "2");
   CHECK(again.header("x-ratelimit-reset-requests") == "0s");
+  CHECK(again.header("x-ratelimit-remaining-tokens") == "2000000");
   stats = provider.stats();
   CHECK(stats.served == 3);
   CHECK(stats.most_running == 1);
@@ -513,7 +522,8 @@ TEST_CASE("time: tokens come one after the other, as fast as the model says") {
   CHECK(took >= 102ms);
   const auto all = events(reply.body);
   CHECK(json::parse(all[all.size() - 2])["usage"]["completion_tokens"] == 400);
-  // 0.125 ms of real time a token, so 40 share an event: one for the first, 10 for the rest, and role, reason, usage, end.
+  // 0.125 ms of real time a token, so 40 share an event: one for the first, 10 for the rest, and role, reason, usage,
+  // end.
   CHECK(all.size() == 15);
   CHECK(provider.stats().output_tokens == 400);
 }

@@ -36,9 +36,10 @@ TEST_CASE("durations, as headers have them") {
 }
 
 TEST_CASE("a request is measured by the characters of messages, calls and tools") {
-  auto request = of(R"({"model":"m","messages":[{"role":"system","content":"123"},)"
-                    R"({"role":"assistant","content":null,"tool_calls":[{"id":"x","type":"function",)"
-                    R"("function":{"name":"ab","arguments":"{}"}}]},{"role":"tool","tool_call_id":"x","content":"äö"}]})");
+  auto request =
+      of(R"({"model":"m","messages":[{"role":"system","content":"123"},)"
+         R"({"role":"assistant","content":null,"tool_calls":[{"id":"x","type":"function",)"
+         R"("function":{"name":"ab","arguments":"{}"}}]},{"role":"tool","tool_call_id":"x","content":"äö"}]})");
   CHECK_FALSE(read_chat(request));
   CHECK(request.input_tokens == 3);
   CHECK(request.messages == 3);

@@ -190,9 +190,8 @@ TEST_CASE("cancellation ends an exchange wherever it waits") {
   log_of_caller log;
   asio::cancellation_signal signal;
   bool completed = false;
-  asio::co_spawn(io, ask(transport, log), asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr) {
-                   completed = true;
-                 }));
+  asio::co_spawn(io, ask(transport, log),
+                 asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr) { completed = true; }));
   io.poll();
   CHECK(transport.open() == 1);
   signal.emit(asio::cancellation_type::terminal);

@@ -1,6 +1,6 @@
 /// \file
-/// `scripted_transport`: an `http::transport` without a network, for tests of what stands on it: it answers by a script,
-/// and tells what was asked and what became of each exchange.
+/// `scripted_transport`: an `http::transport` without a network, for tests of what stands on it: it answers by a
+/// script, and tells what was asked and what became of each exchange.
 #pragma once
 
 #include <sluice/core/error.hpp>
@@ -73,8 +73,8 @@ class scripted_exchange {
 /// Answers requests in order of the script. Without an exchange left in it, and without a handler, a request fails with
 /// `errc::connect_failed`. Requests are neither checked nor limited: `limits` and `max_body` are recorded, not applied.
 ///
-/// An exchange is open from the call of `send` until its end was read (the empty string), it failed, or its caller left:
-/// by cancellation, by dropping the response before its end, or by dropping the coroutine.
+/// An exchange is open from the call of `send` until its end was read (the empty string), it failed, or its caller
+/// left: by cancellation, by dropping the response before its end, or by dropping the coroutine.
 ///
 /// Thread safety: all members may be called from any thread.
 /// Lifetime: as `http::transport`; it may be destroyed before or after the executors that its users run on.
