@@ -1,0 +1,70 @@
+#include "core/double_run.hpp"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+using sluice::core::testing::double_run;
+using sluice::core::testing::flavour;
+using sluice::core::testing::raw_event;
+
+namespace rc {
+
+template <>
+struct Arbitrary<raw_event> {
+  static Gen<raw_event> arbitrary() {
+    const auto number = gen::inRange<std::uint32_t>(0, 1U << 20);
+    return gen::build<raw_event>(gen::set(&raw_event::kind, gen::inRange<std::uint32_t>(0, 100)),
+                                 gen::set(&raw_event::a, number), gen::set(&raw_event::b, number),
+                                 gen::set(&raw_event::c, number),
+                                 gen::set(&raw_event::d, gen::inRange<std::uint32_t>(0, 64)));
+  }
+};
+
+}  // namespace rc
+
+TEST_CASE("any events have the effects of the reference model, and break no invariant") {
+  const bool holds = rc::check("machine and model agree", [](std::uint32_t seed, const std::vector<raw_event>& events) {
+    double_run run(seed, seed % 2 == 0 ? flavour::any : flavour::lending, 2 + seed / 2 % 15);
+    for (const raw_event& event : events) {
+      if (const auto wrong = run.step(event)) RC_FAIL(*wrong);
+    }
+    if (const auto wrong = run.drain()) RC_FAIL(*wrong);
+  });
+  CHECK(holds);
+}
+
+TEST_CASE("long runs from fixed seeds agree with the reference model") {
+  constexpr int seeds = 400;
+  constexpr int events = 1500;
+  std::uint64_t granted = 0;
+  std::uint64_t rejected = 0;
+  std::uint64_t preempted = 0;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    std::mt19937_64 draw(seed);
+    double_run run(seed, seed % 2 == 0 ? flavour::any : flavour::lending,
+                   2 + (seed % 5 == 0 ? seed / 5 % 15 : seed % 3));
+    const auto number = [&draw] { return static_cast<std::uint32_t>(draw() >> 33); };
+    std::vector<raw_event> log;
+    for (int i = 0; i < events; ++i) {
+      const raw_event event{number(), number(), number(), number(), number()};
+      if (const auto wrong = run.step(event)) {
+        FAIL("seed " << seed << ", event " << i << ": " << *wrong);
+      }
+    }
+    if (const auto wrong = run.drain()) FAIL("seed " << seed << ", drain: " << *wrong);
+    granted += run.both().granted();
+    rejected += run.both().rejected();
+    preempted += run.both().preempted();
+  }
+  // The runs are worth nothing unless they come through every part of the machine.
+  MESSAGE((seeds * events) << " events: " << granted << " granted, " << rejected << " rejected, " << preempted
+                           << " preempted");
+  CHECK(granted > 50'000);
+  CHECK(rejected > 20'000);
+  CHECK(preempted > 1'000);
+}
