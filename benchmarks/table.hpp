@@ -1,0 +1,31 @@
+/// \file
+/// The bars: each pairs a measurement of sluice with one of its reference, and a ratio to hold.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace bars {
+
+/// Makes one measurement, with all that it needs set up anew, and gives it in the bar's unit.
+using measurement = double (*)();
+
+struct bar {
+  const char* name;
+  const char* unit;
+  measurement ours;
+  /// Null for a figure that is reported alone.
+  measurement reference;
+  /// The greatest ratio of the medians that is still good.
+  double most;
+  /// How often the pair is measured, in turn.
+  int repetitions;
+};
+
+// The rooms of the table, in its order.
+[[nodiscard]] std::vector<bar> uncontended_bars();
+[[nodiscard]] std::vector<bar> contended_bars();
+[[nodiscard]] std::vector<bar> waiting_bars();
+[[nodiscard]] std::vector<bar> core_bars();
+
+}  // namespace bars
