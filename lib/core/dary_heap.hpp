@@ -19,7 +19,7 @@ struct cache_line_allocator {
   template <typename U>
   explicit(false) cache_line_allocator(const cache_line_allocator<U>&) noexcept {}
   [[nodiscard]] T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), alignment)); }
-  void deallocate(T* p, std::size_t n) noexcept { ::operator delete(p, n * sizeof(T), alignment); }
+  void deallocate(T* p, std::size_t) noexcept { ::operator delete(p, alignment); }
   friend bool operator==(const cache_line_allocator&, const cache_line_allocator&) noexcept { return true; }
 };
 
