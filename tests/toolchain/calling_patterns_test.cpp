@@ -1,14 +1,14 @@
-// Every way in which a program is shown to call sluice, as GCC 12 compiles it. That compiler destroys some temporaries of
-// a `co_await` expression twice; sluice's types are made so that what a user writes in braces is not among them. Run
+// Every way in which a program is shown to call sluice, as GCC 12 compiles it. That compiler destroys some temporaries
+// of a `co_await` expression twice; sluice's types are made so that what a user writes in braces is not among them. Run
 // under AddressSanitizer, this file shows that it is so.
 #include <sluice/runtime/bulkhead.hpp>
 
+#include <doctest/doctest.h>
 #include <asio/co_spawn.hpp>
 #include <asio/experimental/awaitable_operators.hpp>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
 #include <asio/this_coro.hpp>
-#include <doctest/doctest.h>
 
 #include <exception>
 #include <memory>
@@ -99,8 +99,8 @@ TEST_CASE_FIXTURE(house, "an awaitable that is named and awaited later") {
 
 TEST_CASE_FIXTURE(house, "async_admit with braces within braces") {
   run([](house& self) -> asio::awaitable<void> {
-    auto permit = co_await self.gate.async_admit({.cost = {.tokens = 100}, .workload = sluice::batch},
-                                                 asio::use_awaitable);
+    auto permit =
+        co_await self.gate.async_admit({.cost = {.tokens = 100}, .workload = sluice::batch}, asio::use_awaitable);
     CHECK(permit.has_value());
     auto late = co_await self.gate.async_admit(
         {.cost = {.tokens = 100, .slots = 2}, .options = {.deadline = sluice::instant{}}}, asio::use_awaitable);
@@ -140,9 +140,9 @@ TEST_CASE_FIXTURE(house, "run with work that captures nothing, references, and a
     REQUIRE(plain.has_value());
     CHECK(plain->input_tokens == 900);
 
-    auto by_reference = co_await self.gate.run(
-        {.tokens = 100}, sluice::batch, [&](sluice::permit&) { return call_model(number); },
-        {.deadline = self.gate.in(30s)});
+    auto by_reference =
+        co_await self.gate.run({.tokens = 100}, sluice::batch, [&](sluice::permit&) { return call_model(number); },
+                               {.deadline = self.gate.in(30s)});
     CHECK(by_reference.has_value());
 
     auto by_value = [number](sluice::permit&) { return call_model(number); };
