@@ -1,0 +1,141 @@
+/// \file
+/// The state machine with names for requests and words for effects, so that a test reads like a log.
+#pragma once
+
+#include <sluice/core/admission.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace sluice::core::testing {
+
+/// What a request may say beside its cost and class.
+struct extras {
+  instant deadline = never;
+  bool may_wait = true;
+  sluice::age age{};
+};
+
+/// Each event gives its effects as words, in order: `granted a, rejected b (shed), preempt c`. Nothing: `-`.
+/// After each, the invariants are checked.
+class logged_gate {
+ public:
+  explicit logged_gate(policy rules) : machine(std::move(rules)) {}
+
+  /// The present, in which events happen.
+  instant now{};
+  admission machine;
+  /// The last wish for a tick, and the decision behind the last rejection.
+  instant wake = never;
+  decision last{};
+
+  std::string arrive(const std::string& name, cost asked, workload which = interactive, extras more = {}) {
+    request made;
+    made.cost = asked;
+    made.workload = which;
+    made.deadline = more.deadline;
+    made.may_wait = more.may_wait;
+    made.age = more.age;
+    made.tag = ++tags_;
+    names_[made.tag] = name;
+    effects out;
+    ids_[name] = machine.arrive(made, now, out);
+    return said(out);
+  }
+
+  std::string cancel(const std::string& name) {
+    effects out;
+    const bool done = machine.cancel(ids_.at(name), now, out);
+    return done ? said(out) : "not waiting";
+  }
+
+  std::string tick() {
+    wake = never;
+    effects out;
+    machine.tick(now, out);
+    return said(out);
+  }
+
+  std::string report(const std::string& name, progress how_far) {
+    effects out;
+    const auto done = machine.report(ids_.at(name), how_far, now, out);
+    return done ? said(out) : done.error().message();
+  }
+
+  std::string stoppable(const std::string& name, bool may = true) {
+    effects out;
+    machine.set_stoppable(ids_.at(name), may, now, out);
+    return said(out);
+  }
+
+  std::string finish(const std::string& name, std::optional<usage> used = {}, ending how = ending::released) {
+    effects out;
+    const bool done = machine.finish(ids_.at(name), how, used, now, out);
+    return done ? said(out) : "holds nothing";
+  }
+
+  std::string reconfigure(policy next) {
+    effects out;
+    const auto done = machine.reconfigure(std::move(next), now, out);
+    return done ? said(out) : done.error().message();
+  }
+
+  std::string close() {
+    effects out;
+    machine.close(now, out);
+    return said(out);
+  }
+
+  [[nodiscard]] class_statistics all() const { return machine.statistics().all; }
+  [[nodiscard]] class_statistics of(workload which) const { return machine.statistics()[which]; }
+  [[nodiscard]] std::int64_t held() const { return all().held.tokens; }
+  [[nodiscard]] request_id id(const std::string& name) const { return ids_.at(name); }
+  [[nodiscard]] decision explain(const std::string& name) const { return machine.explain(ids_.at(name)).value(); }
+  [[nodiscard]] age age_of(const std::string& name) const { return machine.age_of(ids_.at(name)).value(); }
+
+ private:
+  std::string said(const effects& out) {
+    std::string text;
+    for (const effect& one : out.list) {
+      if (one.what == effect::kind::wake_at) {
+        wake = one.at;
+        continue;
+      }
+      if (!text.empty()) text += ", ";
+      const std::string& name = names_.at(one.tag);
+      switch (one.what) {
+        case effect::kind::granted: text += "granted " + name; break;
+        case effect::kind::preempt: text += "preempt " + name; break;
+        case effect::kind::rejected:
+          last = out.decisions.at(one.detail);
+          text += "rejected " + name + " (" + std::string(to_string(last.reason)) + ")";
+          break;
+        case effect::kind::wake_at: break;
+      }
+    }
+    CHECK(machine.broken_invariant().value_or("") == "");
+    return text.empty() ? "-" : text;
+  }
+
+  std::uint64_t tags_ = 0;
+  std::map<std::uint64_t, std::string> names_;
+  std::map<std::string, request_id> ids_;
+};
+
+/// A policy without floors, so that only what a test sets is in the way.
+inline policy bare(capacity total) {
+  policy made(total);
+  for (class_policy& each : made.classes) {
+    each.floor = {};
+    each.priority = 0;
+    each.preemptible = false;
+  }
+  return made;
+}
+
+}  // namespace sluice::core::testing
