@@ -1,0 +1,148 @@
+#include "report.hpp"
+
+#include "figures.hpp"
+#include "table.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace contention {
+namespace {
+
+std::string label(const arm_result& result, const options& asked) {
+  if (result.name == "alone") return "chats alone";
+  if (result.name == "limit") return "plain limit of " + with_commas(asked.limit);
+  return result.name;
+}
+
+std::vector<std::string> row(const std::string& name, const char* work, const tally& seen,
+                             const sluice::class_statistics& gate) {
+  const auto quantile = [](const std::vector<double>& values, double q) {
+    return values.empty() ? std::string("-") : in_seconds(percentile(values, q));
+  };
+  return {name,
+          work,
+          with_commas(seen.succeeded) + " of " + with_commas(seen.started),
+          seen.started == 0 ? "-" : in_percent(seen.success()),
+          quantile(seen.latencies, 0.5),
+          quantile(seen.latencies, 0.95),
+          quantile(seen.first_tokens, 0.5),
+          quantile(seen.first_tokens, 0.95),
+          with_commas(seen.too_many),
+          with_commas(seen.refused),
+          with_commas(gate.preempted_total),
+          with_commas(gate.wasted_tokens_total + seen.broken_tokens)};
+}
+
+void list_failures(std::string& text, const std::string& name, const char* work, const tally& seen) {
+  for (const auto& [why, count] : seen.failures) {
+    text += name + ", " + work + ": " + with_commas(count) + " failed: " + why + '\n';
+  }
+}
+
+std::string provider_table(const std::vector<arm_result>& results, const options& asked) {
+  table rows(1);
+  rows.add({"what the provider saw", "answers", "429s", "most at once", "tokens", "of them for nobody"});
+  rows.add_rule();
+  bool any = false;
+  for (const auto& each : results) {
+    if (!each.truth) continue;
+    any = true;
+    const auto& truth = *each.truth;
+    rows.add({label(each, asked), with_commas(truth.served), with_commas(truth.refused), with_commas(truth.most_open),
+              with_commas(truth.input_tokens + truth.output_tokens),
+              with_commas(truth.wasted_input_tokens + truth.wasted_output_tokens)});
+  }
+  return any ? '\n' + rows.text() : std::string();
+}
+
+const arm_result* find(const std::vector<arm_result>& results, const std::string& name) {
+  const auto found = std::find_if(results.begin(), results.end(), [&](const auto& each) { return each.name == name; });
+  return found == results.end() ? nullptr : &*found;
+}
+
+bool answered(const arm_result* result) { return result != nullptr && result->chats.succeeded > 0; }
+
+double p95(const arm_result& result) { return percentile(result.chats.latencies, 0.95); }
+
+double runs_a_second(const arm_result& result) {
+  return static_cast<double>(result.agents.succeeded) / std::max(result.seconds, 1e-9);
+}
+
+// `0.65 s (1.3 times, and 5.1 % of the chats fail)`
+std::string p95_against(const arm_result& result, const arm_result* alone) {
+  const auto value = p95(result);
+  std::string notes;
+  if (answered(alone) && alone != &result) notes = one_digit(value / p95(*alone)) + " times";
+  if (result.chats.failed > 0) {
+    notes += (notes.empty() ? "" : ", and ") + in_percent(1 - result.chats.success()) + " of the chats fail";
+  }
+  return in_seconds(value) + (notes.empty() ? "" : " (" + notes + ")");
+}
+
+std::string lead(const arm_result& ours, const arm_result* alone, const std::vector<const arm_result*>& others) {
+  for (const auto* other : others) {
+    if (p95(ours) > 0.8 * p95(*other) || ours.chats.success() + 0.005 < other->chats.success()) {
+      return "In this run sluice is not clearly better for chats: ";
+    }
+  }
+  if (answered(alone) && p95(ours) <= 1.5 * p95(*alone)) return "sluice keeps chats close to what they take alone: ";
+  return others.empty() ? std::string("With sluice: ") : std::string("sluice keeps chats faster than the others do: ");
+}
+
+std::string batch_part(const arm_result& ours, const arm_result* other, const char* where) {
+  if (ours.agents.started == 0) return {};
+  auto text = "; meanwhile " + with_commas(ours.agents.succeeded) + " of " + with_commas(ours.agents.started) +
+              " agent runs are finished, " + one_digit(runs_a_second(ours)) + " a second";
+  if (other != nullptr) text += " instead of " + one_digit(runs_a_second(*other)) + ' ' + where;
+  return text;
+}
+
+}  // namespace
+
+std::string arm_line(const arm_result& result) {
+  const auto in_flight = result.accounts.all.in_flight + result.limit_accounts.all.in_flight;
+  const auto waiting = result.accounts.all.waiting + result.limit_accounts.all.waiting;
+  return result.name + ": " + in_seconds(result.seconds) + "; accounts after drain: " + with_commas(in_flight) +
+         " in flight, " + with_commas(waiting) + " waiting, " + with_commas(result.accounts.all.held.tokens) +
+         " tokens held";
+}
+
+std::string result_table(const std::vector<arm_result>& results, const options& asked) {
+  table rows(2);
+  rows.add({"", "", "", "", "latency", "", "first token", "", "", "", "", "tokens"});
+  rows.add({"policy", "work", "done", "success", "p50", "p95", "p50", "p95", "429s", "refused", "preempted", "wasted"});
+  std::string failures;
+  for (const auto& each : results) {
+    const auto name = label(each, asked);
+    rows.add_rule();
+    rows.add(row(name, "chats", each.chats, each.accounts[sluice::interactive]));
+    list_failures(failures, name, "chats", each.chats);
+    if (!each.with_batch) continue;
+    rows.add(row("", "agent runs", each.agents, each.accounts[sluice::batch]));
+    list_failures(failures, name, "agent runs", each.agents);
+  }
+  return rows.text() + (failures.empty() ? "" : '\n' + failures) + provider_table(results, asked);
+}
+
+std::string verdict(const std::vector<arm_result>& results) {
+  const auto* ours = find(results, "sluice");
+  if (ours == nullptr) return "The arm sluice was not run, so there is nothing to compare.";
+  if (!answered(ours)) return "With sluice not one chat was answered, so there is nothing to compare.";
+  const auto* alone = find(results, "alone");
+  const auto* limit = find(results, "limit");
+  const auto* nothing = find(results, "nothing");
+  std::vector<const arm_result*> others;
+  for (const auto* each : {limit, nothing}) {
+    if (answered(each)) others.push_back(each);
+  }
+
+  auto text = lead(*ours, alone, others) + "95 % of those answered are done within " + p95_against(*ours, alone);
+  if (answered(alone)) text += ", alone within " + in_seconds(p95(*alone));
+  if (answered(limit)) text += ", behind a plain limit within " + p95_against(*limit, alone);
+  if (answered(nothing)) text += ", with nothing in between within " + p95_against(*nothing, alone);
+  text += limit != nullptr ? batch_part(*ours, limit, "behind the limit") : batch_part(*ours, nothing, "with nothing");
+  return text + '.';
+}
+
+}  // namespace contention
