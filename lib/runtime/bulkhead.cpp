@@ -10,7 +10,16 @@ namespace {
 using admission_result = expected<permit, rejection>;
 
 // A finished coroutine: awaiting it neither suspends nor posts.
-asio::awaitable<admission_result> finished(admission_result result) { co_return std::move(result); }
+asio::awaitable<admission_result> finished(permit held) { co_return admission_result(std::move(held)); }
+
+core::request request_for(const cost& asked, workload as, const admit_options& options) noexcept {
+  core::request made;
+  made.cost = asked;
+  made.workload = as;
+  made.deadline = options.deadline;
+  made.age = options.age;
+  return made;
+}
 
 }  // namespace
 
@@ -23,23 +32,22 @@ bulkhead::bulkhead(asio::any_io_executor executor, const policy& rules, time_sou
 bulkhead::~bulkhead() { detail::gate::abandon(gate_); }
 
 core::request bulkhead::to_core(const admit_request& what) noexcept {
-  core::request made;
-  made.cost = what.cost;
-  made.workload = what.workload;
-  made.deadline = what.options.deadline;
-  made.age = what.options.age;
-  return made;
+  return request_for(what.cost, what.workload, what.options);
 }
 
 asio::awaitable<admission_result> bulkhead::admit(cost asked, workload as, admit_options options) {
-  const core::request what = to_core({asked, as, options});
-  if (const auto id = gate_->admit_at_once(what)) return finished(detail::permit_access::make(*gate_, *id));
+  const core::request what = request_for(asked, as, options);
+  const core::request_id id = gate_->admit_at_once(what);
+  if (id != core::request_id{}) return finished(detail::permit_access::make(*gate_, id));
   return asio::async_initiate<const asio::use_awaitable_t<>, void(admission_result)>(detail::initiate_admit{gate_},
                                                                                     asio::use_awaitable, what);
 }
 
 admission_result bulkhead::try_admit(cost asked, workload as, admit_options options) {
-  auto admitted = gate_->try_admit(to_core({asked, as, options}));
+  const core::request what = request_for(asked, as, options);
+  const core::request_id id = gate_->admit_at_once(what);
+  if (id != core::request_id{}) return detail::permit_access::make(*gate_, id);
+  auto admitted = gate_->try_admit(what);
   if (!admitted) return unexpected<rejection>(std::move(admitted).error());
   return detail::permit_access::make(*gate_, *admitted);
 }

@@ -4,17 +4,20 @@
 
 #include <asio/any_io_executor.hpp>
 #include <asio/execution/context.hpp>
+#include <asio/detail/strand_executor_service.hpp>
 #include <asio/execution_context.hpp>
 
+#include <condition_variable>
 #include <mutex>
+#include <thread>
 
 namespace sluice {
 
 class context_hook_service;
 
 /// Derive from it to let go of what lives in a context (timers, descriptors, parked handlers) before the context
-/// destroys its services. Attaching and detaching are O(1), allocate nothing and may happen on any thread; no thread
-/// may be inside the context's `run` when it is destroyed, as Asio demands anyway.
+/// destroys its services. Attaching and detaching are O(1), allocate nothing and may happen on any thread, also while
+/// the context is being destroyed on another; no thread may be inside the context's `run` then, as Asio demands anyway.
 class context_hook {
  public:
   context_hook() = default;
@@ -30,7 +33,8 @@ class context_hook {
   /// The same for the context itself.
   inline void attach(asio::execution_context& context);
 
-  /// Stops listening. Harmless when not attached, or when the context is gone.
+  /// Stops listening. Harmless when not attached, or when the context is gone. When this returns, `context_gone` is not
+  /// running on another thread: do not call it while holding a lock that `context_gone` takes there.
   inline void detach() noexcept;
 
  protected:
@@ -43,13 +47,17 @@ class context_hook {
   context_hook* previous_ = nullptr;
 };
 
-/// The list of a context's hooks.
+/// The list of a context's hooks. One mutex for all contexts: it is taken rarely, and a hook may be detached while the
+/// service that calls it is being destroyed.
 class context_hook_service final : public asio::execution_context::service {
  public:
   static inline asio::execution_context::id id;
   using key_type = context_hook_service;
 
-  explicit context_hook_service(asio::execution_context& owner) : service(owner) {}
+  explicit context_hook_service(asio::execution_context& owner) : service(owner) {
+    // Services are shut down in the reverse order: strands still have to take what hooks do when they are called.
+    asio::use_service<asio::detail::strand_executor_service>(owner);
+  }
 
   void add(context_hook& hook) noexcept {
     const std::lock_guard lock(mutex_);
@@ -60,33 +68,53 @@ class context_hook_service final : public asio::execution_context::service {
     first_ = &hook;
   }
 
-  void remove(context_hook& hook) noexcept {
-    const std::lock_guard lock(mutex_);
-    unlink(hook);
+  static void remove(context_hook& hook) noexcept {
+    std::unique_lock lock(mutex_);
+    if (hook.service_ != nullptr) return hook.service_->unlink(hook);
+    ended_.wait(lock, [&] { return !called_elsewhere(hook); });
   }
 
  private:
+  /// A call of `context_gone`, on the stack of its thread.
+  struct call {
+    const context_hook* who;
+    std::thread::id thread;
+    call* next;
+  };
+
   void unlink(context_hook& hook) noexcept {
-    if (hook.service_ == nullptr) return;
     (hook.previous_ != nullptr ? hook.previous_->next_ : first_) = hook.next_;
     if (hook.next_ != nullptr) hook.next_->previous_ = hook.previous_;
     hook.service_ = nullptr;
   }
 
+  [[nodiscard]] static bool called_elsewhere(const context_hook& hook) noexcept {
+    for (const call* each = calls_; each != nullptr; each = each->next) {
+      if (each->who == &hook && each->thread != std::this_thread::get_id()) return true;
+    }
+    return false;
+  }
+
   void shutdown() override {
-    for (;;) {
-      context_hook* hook = nullptr;
-      {
-        const std::lock_guard lock(mutex_);
-        hook = first_;
-        if (hook == nullptr) return;
-        unlink(*hook);
-      }
-      hook->context_gone();
+    std::unique_lock lock(mutex_);
+    while (first_ != nullptr) {
+      context_hook& hook = *first_;
+      unlink(hook);
+      call now{&hook, std::this_thread::get_id(), calls_};
+      calls_ = &now;
+      lock.unlock();
+      hook.context_gone();
+      lock.lock();
+      call** place = &calls_;
+      while (*place != &now) place = &(*place)->next;
+      *place = now.next;
+      ended_.notify_all();
     }
   }
 
-  std::mutex mutex_;
+  static inline std::mutex mutex_;
+  static inline std::condition_variable ended_;
+  static inline call* calls_ = nullptr;
   context_hook* first_ = nullptr;
 };
 
@@ -98,8 +126,6 @@ void context_hook::attach(const asio::any_io_executor& executor) {
   attach(asio::query(executor, asio::execution::context));
 }
 
-void context_hook::detach() noexcept {
-  if (service_ != nullptr) service_->remove(*this);
-}
+void context_hook::detach() noexcept { context_hook_service::remove(*this); }
 
 }  // namespace sluice

@@ -1,13 +1,16 @@
 #include "runtime/gate.hpp"
 
 #include <asio/co_spawn.hpp>
+#include <asio/execution/context.hpp>
 #include <asio/post.hpp>
+#include <asio/query.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/strand.hpp>
 #include <asio/this_coro.hpp>
 
 #include <memory>
+#include <mutex>
 #include <utility>
 
 namespace sluice {
@@ -15,19 +18,37 @@ namespace {
 
 using strand = asio::strand<asio::any_io_executor>;
 
-/// Something to wait for: idleness or the end of the limit, whichever comes first. All of its state is on its strand.
+/// Something to wait for: idleness or the end of the limit, whichever comes first. What is waited with is on its strand.
 class idle_or_late final : public detail::idle_observer,
                            public time_source::entry,
                            public std::enable_shared_from_this<idle_or_late> {
  public:
-  explicit idle_or_late(strand where) : strand_(std::move(where)), timer_(strand_) { timer_.expires_at(never); }
+  idle_or_late(const asio::any_io_executor& executor, time_source& time)
+      : strand_(asio::make_strand(executor)), timer_(strand_), time_(&time) {
+    timer_.expires_at(never);
+  }
 
   void became_idle() noexcept override { wake(); }
   void due(instant) noexcept override { wake(); }
 
+  void leave_time() noexcept override {
+    const std::lock_guard lock(time_mutex_);
+    if (time_ != nullptr) std::exchange(time_, nullptr)->disarm(*this);
+  }
+
+  void limit(duration length) {
+    const std::lock_guard lock(time_mutex_);
+    if (time_ != nullptr) time_->arm(*this, after(time_->now(), length));
+  }
+
   asio::awaitable<void> wait() {
     asio::error_code ignored;
     if (!woken_) co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  }
+
+  [[nodiscard]] const strand& get_executor() const noexcept { return strand_; }
+  [[nodiscard]] asio::execution_context& context() const noexcept override {
+    return asio::query(strand_, asio::execution::context);
   }
 
  private:
@@ -41,33 +62,32 @@ class idle_or_late final : public detail::idle_observer,
   strand strand_;
   asio::steady_timer timer_;
   bool woken_ = false;
+  std::mutex time_mutex_;
+  time_source* time_;
 };
-
-asio::awaitable<drain_result> drain_on(strand where, detail::gate& gate, time_source& time, duration limit) {
-  const auto event = std::make_shared<idle_or_late>(where);
-  drain_result now = gate.observe_idle(event);
-  if (now.drained) co_return now;
-  struct registration {
-    detail::gate& gate;
-    time_source& time;
-    idle_or_late& event;
-    ~registration() {
-      time.disarm(event);
-      gate.forget(event);
-    }
-  } const registered{gate, time, *event};
-  time.arm(*event, after(time.now(), limit));
-  co_await event->wait();
-  co_return gate.observe_idle(nullptr);
-}
 
 }  // namespace
 
 asio::awaitable<drain_result> bulkhead::drain(duration limit) {
   if (limit <= duration::zero()) co_return gate_->observe_idle(nullptr);
-  const strand where = asio::make_strand(co_await asio::this_coro::executor);
-  auto waiting = drain_on(where, *gate_, gate_->time(), limit);
-  co_return co_await asio::co_spawn(where, std::move(waiting), asio::use_awaitable);
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  const auto event = std::make_shared<idle_or_late>(executor, gate_->time());
+  drain_result now = gate_->observe_idle(event);
+  if (now.drained) co_return now;
+  // From here on the bulkhead may go away, but not the gate.
+  struct registration {
+    detail::gate& gate;
+    idle_or_late& event;
+    ~registration() {
+      event.leave_time();
+      gate.forget(event);
+    }
+  } const registered{*gate_, *event};
+  event->limit(limit);
+  auto waiting = event->wait();
+  const strand where = event->get_executor();
+  co_await asio::co_spawn(where, std::move(waiting), asio::use_awaitable);
+  co_return registered.gate.observe_idle(nullptr);
 }
 
 }  // namespace sluice

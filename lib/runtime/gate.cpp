@@ -40,26 +40,71 @@ class gate::aftermath {
   aftermath(const aftermath&) = delete;
   aftermath& operator=(const aftermath&) = delete;
 
+  // The following, under the mutex. What is posted to an executor keeps the executor's context from going away meanwhile.
+  void add(waiter& abroad) noexcept {
+    pin();
+    abroad.next = nullptr;
+    *abroad_end_ = &abroad;
+    abroad_end_ = &abroad.next;
+  }
+  void add(std::shared_ptr<stop_source> stop) {
+    pin();
+    stops_.push_back(std::move(stop));
+  }
+  void add_all(std::vector<std::shared_ptr<idle_observer>>& idle) noexcept {
+    pin();
+    idle_.swap(idle);
+  }
+  void start_turn() noexcept {
+    pin();
+    turn_ = true;
+  }
+  void check_unused() noexcept { destroy_ = gate_.claim_if_unused(); }
+
   /// Call it last, without the mutex; the gate may be gone afterwards.
   void carry_out() {
-    if (destroy) {
+    if (destroy_) {
       delete &gate_;
       return;
     }
-    if (start_turn) asio::post(gate_.home_, drain_turn(gate_));
-    while (abroad != nullptr) std::exchange(abroad, abroad->next)->act(waiter::action::dispatch);
-    for (const auto& stop : stops) stop->preempt();
-    for (const auto& observer : idle) observer->became_idle();
+    if (!pinned_) return;
+    if (turn_) asio::post(gate_.home_, drain_turn(gate_));
+    while (abroad_ != nullptr) std::exchange(abroad_, abroad_->next)->act(waiter::action::dispatch);
+    for (const auto& stop : stops_) stop->preempt();
+    for (const auto& observer : idle_) observer->became_idle();
+    // While their contexts still have to wait.
+    stops_.clear();
+    idle_.clear();
+    unpin();
   }
 
-  waiter* abroad = nullptr;
-  bool start_turn = false;
-  bool destroy = false;
-  std::vector<std::shared_ptr<stop_source>> stops;
-  std::vector<std::shared_ptr<idle_observer>> idle;
+  [[nodiscard]] const std::vector<std::shared_ptr<idle_observer>>& idle() const noexcept { return idle_; }
 
  private:
+  void pin() noexcept {
+    if (std::exchange(pinned_, true)) return;
+    epoch_ = gate_.epoch_ & 1U;
+    ++gate_.posting_[epoch_];
+  }
+
+  void unpin() noexcept {
+    {
+      const std::lock_guard lock(gate_.mutex_);
+      if (--gate_.posting_[epoch_] == 0) gate_.posted_.notify_all();
+      destroy_ = gate_.claim_if_unused();
+    }
+    if (destroy_) delete &gate_;
+  }
+
   gate& gate_;
+  waiter* abroad_ = nullptr;
+  waiter** abroad_end_ = &abroad_;
+  std::size_t epoch_ = 0;
+  bool pinned_ = false;
+  bool turn_ = false;
+  bool destroy_ = false;
+  std::vector<std::shared_ptr<stop_source>> stops_;
+  std::vector<std::shared_ptr<idle_observer>> idle_;
 };
 
 gate::gate(asio::any_io_executor home, const policy& rules, time_source* time)
@@ -75,13 +120,22 @@ void gate::abandon(gate* gone) {
   gone->close();
   // Outside the mutex, because it waits for a tick that may be running.
   gone->time_->disarm(gone->wake_);
+  aftermath drains(*gone);
+  {
+    const std::lock_guard lock(gone->mutex_);
+    ++gone->busy_;
+    drains.add_all(gone->idle_observers_);
+  }
+  for (const auto& drain : drains.idle()) drain->leave_time();
+  drains.carry_out();
   gone->own_time_.reset();
   aftermath left(*gone);
   {
     const std::lock_guard lock(gone->mutex_);
     gone->time_ = nullptr;
     gone->alive_ = false;
-    left.destroy = gone->unused();
+    --gone->busy_;
+    left.check_unused();
   }
   left.carry_out();
 }
@@ -90,8 +144,9 @@ instant gate::clock() const noexcept {
   return core_.waiting() == 0 || time_ == nullptr ? core_.now() : time_->recent();
 }
 
-bool gate::unused() const noexcept {
-  return !alive_ && core_.in_flight() == 0 && undelivered_ == 0 && !draining_ && busy_ == 0;
+bool gate::claim_if_unused() noexcept {
+  if (alive_ || claimed_ || draining_ || busy_ != 0 || undelivered_ != 0 || core_.in_flight() != 0) return false;
+  return claimed_ = posting_[0] == 0 && posting_[1] == 0;
 }
 
 std::unique_ptr<rejection> gate::refusal(const decision& what) const {
@@ -102,13 +157,15 @@ std::unique_ptr<rejection> gate::refusal(const decision& what) const {
 
 void gate::hand_over(waiter& who, aftermath& left) {
   if (who.context() != nullptr) {
-    who.next = std::exchange(left.abroad, &who);
+    left.add(who);
     return;
   }
   who.next = nullptr;
   (ready_last_ == nullptr ? ready_first_ : ready_last_->next) = &who;
   ready_last_ = &who;
-  if (!draining_) draining_ = left.start_turn = true;
+  if (draining_) return;
+  draining_ = true;
+  left.start_turn();
 }
 
 void gate::apply(aftermath& left) {
@@ -128,7 +185,9 @@ void gate::apply(aftermath& left) {
         hand_over(who, left);
         break;
       }
-      case core::effect::kind::preempt: left.stops.push_back(stops_[each.id.index]); break;
+      case core::effect::kind::preempt:
+        if (auto& stop = stops_[each.id.index]) left.add(stop);
+        break;
       case core::effect::kind::wake_at:
         if (time_ != nullptr) time_->arm(wake_, each.at);
         break;
@@ -138,17 +197,16 @@ void gate::apply(aftermath& left) {
 }
 
 void gate::note_idle(aftermath& left) {
-  if (!idle_observers_.empty() && core_.in_flight() == 0 && core_.waiting() == 0) left.idle.swap(idle_observers_);
+  if (!idle_observers_.empty() && core_.in_flight() == 0 && core_.waiting() == 0) left.add_all(idle_observers_);
 }
 
-std::optional<core::request_id> gate::admit_at_once(const core::request& what) {
+core::request_id gate::admit_at_once(const core::request& what) {
   const instant now = what.deadline == never ? instant::min() : time_->now();
   const std::lock_guard lock(mutex_);
-  return core_.arrive_at_once(what, now);
+  return core_.enter(what, now);
 }
 
 expected<core::request_id, rejection> gate::try_admit(core::request what) {
-  if (const auto id = admit_at_once(what)) return *id;
   what.may_wait = false;
   what.tag = 0;
   const instant now = time_->now();
@@ -164,6 +222,7 @@ expected<core::request_id, rejection> gate::try_admit(core::request what) {
       if (each.what == core::effect::kind::rejected) refused = refusal(effects_.decisions[each.detail]);
     }
     apply(left);
+    note_idle(left);
   }
   left.carry_out();
   if (granted) return *granted;
@@ -185,6 +244,7 @@ void gate::enqueue(waiter& who, const core::request& what) {
     }
     who.id = core_.arrive(tagged, now, effects_);
     apply(left);
+    note_idle(left);
   }
   left.carry_out();
 }
@@ -214,14 +274,26 @@ void gate::cancel(waiter& who) noexcept {
   left.carry_out();
 }
 
-void gate::finish(core::request_id id, core::ending how, std::optional<usage> used) noexcept {
+void gate::finish(core::request_id id, core::ending how, const std::optional<usage>& used) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    // Nobody to tell: then there are no effects, and the time does not matter.
+    if (core_.waiting() == 0 && alive_ && idle_observers_.empty()) {
+      core_.finish(id, how, used, instant::min(), effects_);
+      return;
+    }
+  }
+  finish_among_others(id, how, used);
+}
+
+void gate::finish_among_others(core::request_id id, core::ending how, const std::optional<usage>& used) noexcept {
   aftermath left(*this);
   {
     const std::lock_guard lock(mutex_);
     core_.finish(id, how, used, clock(), effects_);
     if (!effects_.list.empty()) apply(left);
     note_idle(left);
-    left.destroy = unused();
+    left.check_unused();
   }
   left.carry_out();
 }
@@ -279,22 +351,27 @@ void gate::begin_guard(core::request_id id, const std::shared_ptr<stop_source>& 
   aftermath left(*this);
   {
     const std::lock_guard lock(mutex_);
+    watch_context(stop->context());
     if (stops_.size() <= id.index) stops_.resize(std::size_t{id.index} + 1);
     stops_[id.index] = stop;
+    ++busy_;
     core_.set_stoppable(id, true, clock(), effects_);
     apply(left);
   }
   left.carry_out();
 }
 
-void gate::end_guard(core::request_id id) noexcept {
+void gate::end_guard(core::request_id id, const stop_source& stop) noexcept {
   std::shared_ptr<stop_source> gone;
   aftermath left(*this);
   {
     const std::lock_guard lock(mutex_);
-    gone.swap(stops_[id.index]);
+    // The permit may have ended under guard, and its place may be another's by now.
+    if (stops_[id.index].get() == &stop) gone.swap(stops_[id.index]);
     core_.set_stoppable(id, false, clock(), effects_);
     apply(left);
+    --busy_;
+    left.check_unused();
   }
   left.carry_out();
 }
@@ -309,7 +386,7 @@ void gate::delivered() noexcept {
   {
     const std::lock_guard lock(mutex_);
     --undelivered_;
-    left.destroy = unused();
+    left.check_unused();
   }
   left.carry_out();
 }
@@ -356,9 +433,10 @@ void gate::take_turn_back(waiter* rest, std::size_t delivered) noexcept {
       if (ready_first_ == nullptr) ready_last_ = last;
       ready_first_ = rest;
     }
-    draining_ = left.start_turn = ready_first_ != nullptr && home_context_ != nullptr;
+    draining_ = ready_first_ != nullptr && home_context_ != nullptr;
+    if (draining_) left.start_turn();
     if (at_home_ == 0) released.swap(home_work_);
-    left.destroy = unused();
+    left.check_unused();
   }
   left.carry_out();
 }
@@ -372,49 +450,65 @@ void gate::watch_context(asio::execution_context& context) {
 
 // The context destroys what was posted to it by itself; what is parked here has to be let go here.
 void gate::context_gone(asio::execution_context& context) noexcept {
-  const bool home = &context == home_context_;
   waiter* dropped = nullptr;
+  std::size_t count = 0;
+  bool home = false;
+  std::vector<std::shared_ptr<stop_source>> stops;
   std::optional<asio::any_io_executor> work;
+  asio::any_io_executor home_executor;
   aftermath left(*this);
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    if (claimed_) return;
     ++busy_;
+    home = &context == home_context_;
+    const auto here = [&](const waiter& who) {
+      return who.context() == &context || (home && who.context() == nullptr);
+    };
+    const auto drop = [&](waiter& who) {
+      who.next = std::exchange(dropped, &who);
+      ++count;
+    };
     std::vector<waiter*> parked;
     for (const std::uint64_t tag : core_.waiting_tags()) {
-      auto* who = reinterpret_cast<waiter*>(tag);
-      if (who->context() == (home ? nullptr : &context)) parked.push_back(who);
+      auto& who = *reinterpret_cast<waiter*>(tag);
+      if (here(who)) parked.push_back(&who);
     }
     const instant now = clock();
     for (waiter* who : parked) {
-      core_.cancel(who->id, now, effects_);
-      who->state = waiter::phase::rejected;
-      who->next = std::exchange(dropped, who);
+      // One that the cancellation of another has let in, or that is too late, goes the way of its outcome.
+      if (core_.cancel(who->id, now, effects_)) drop(*who);
     }
     apply(left);
     if (home) {
-      while (ready_first_ != nullptr) {
-        waiter* who = std::exchange(ready_first_, ready_first_->next);
-        who->next = std::exchange(dropped, who);
-      }
+      while (ready_first_ != nullptr) drop(*std::exchange(ready_first_, ready_first_->next));
       ready_last_ = nullptr;
       home_context_ = nullptr;
-      work.swap(home_work_);
-      // Its destructor may need the context.
-      home_ = asio::any_io_executor();
-      if (left.start_turn) draining_ = left.start_turn = false;
+      at_home_ = 0;
     }
+    for (auto& stop : stops_) {
+      if (stop != nullptr && &stop->context() == &context) stops.push_back(std::move(stop));
+    }
+    std::erase_if(idle_observers_, [&](const auto& each) { return &each->context() == &context; });
+    note_idle(left);
   }
   left.carry_out();
-  std::size_t count = 0;
-  for (; dropped != nullptr; ++count) std::exchange(dropped, dropped->next)->act(waiter::action::drop);
+  stops.clear();
+  while (dropped != nullptr) std::exchange(dropped, dropped->next)->act(waiter::action::drop);
   aftermath ending(*this);
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    const std::size_t before = epoch_++ & 1U;
+    posted_.wait(lock, [&] { return posting_[before] == 0; });
+    if (home) {
+      work.swap(home_work_);
+      // Its destructor may need the context.
+      home_executor = std::exchange(home_, asio::any_io_executor());
+    }
     --busy_;
     undelivered_ -= count;
-    if (home) at_home_ = 0;
-    ending.destroy = unused();
-    if (!ending.destroy) watches_.remove_if([&](const watch& each) { return &each.context() == &context; });
+    ending.check_unused();
+    if (!claimed_) watches_.remove_if([&](const watch& each) { return &each.context() == &context; });
   }
   ending.carry_out();
 }
@@ -423,13 +517,28 @@ drain_result gate::observe_idle(std::shared_ptr<idle_observer> who) {
   const std::lock_guard lock(mutex_);
   drain_result now{false, core_.in_flight(), core_.waiting()};
   now.drained = now.in_flight == 0 && now.waiting == 0;
-  if (!now.drained && who != nullptr) idle_observers_.push_back(std::move(who));
+  if (!now.drained && who != nullptr) {
+    watch_context(who->context());
+    idle_observers_.push_back(std::move(who));
+    ++busy_;
+  }
   return now;
 }
 
 void gate::forget(const idle_observer& who) noexcept {
-  const std::lock_guard lock(mutex_);
-  std::erase_if(idle_observers_, [&](const auto& each) { return each.get() == &who; });
+  std::shared_ptr<idle_observer> gone;
+  aftermath left(*this);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto place = std::ranges::find(idle_observers_, &who, &std::shared_ptr<idle_observer>::get);
+    if (place != idle_observers_.end()) {
+      gone = std::move(*place);
+      idle_observers_.erase(place);
+    }
+    --busy_;
+    left.check_unused();
+  }
+  left.carry_out();
 }
 
 statistics gate::take_statistics() const {

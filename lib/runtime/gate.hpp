@@ -11,8 +11,13 @@
 #include <sluice/runtime/time_source.hpp>
 
 #include <asio/any_io_executor.hpp>
+#include <asio/execution/context.hpp>
 #include <asio/execution_context.hpp>
+#include <asio/query.hpp>
 
+#include <array>
+#include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -26,8 +31,12 @@ namespace sluice::detail {
 /// Woken when a gate becomes idle.
 class idle_observer {
  public:
-  /// Called on any thread, without a lock held.
+  /// Called on any thread, without a lock held: the gate is idle, or its bulkhead is gone.
   virtual void became_idle() noexcept = 0;
+  /// The time source is about to go; it may not be touched after this.
+  virtual void leave_time() noexcept = 0;
+  /// The context in which it lives.
+  [[nodiscard]] virtual asio::execution_context& context() const noexcept = 0;
 
  protected:
   ~idle_observer() = default;
@@ -44,21 +53,22 @@ class gate {
   /// The bulkhead is gone: everything that waits is refused.
   static void abandon(gate* gone);
 
-  [[nodiscard]] std::optional<core::request_id> admit_at_once(const core::request& what);
+  /// `request_id{}` when it has to wait, or is refused.
+  [[nodiscard]] core::request_id admit_at_once(const core::request& what);
   [[nodiscard]] expected<core::request_id, rejection> try_admit(core::request what);
   void enqueue(waiter& who, const core::request& what);
   void cancel(waiter& who) noexcept;
-  void finish(core::request_id id, core::ending how, std::optional<usage> used) noexcept;
+  void finish(core::request_id id, core::ending how, const std::optional<usage>& used) noexcept;
   expected<void, error> report(core::request_id id, const progress& how_far);
   expected<void, error> reconfigure(const policy& next);
   void close();
 
   void begin_guard(core::request_id id, const std::shared_ptr<stop_source>& stop);
-  void end_guard(core::request_id id) noexcept;
+  void end_guard(core::request_id id, const stop_source& stop) noexcept;
   [[nodiscard]] bool could_be_preempted(core::request_id id) const noexcept;
   void delivered() noexcept;
 
-  /// Registers `who` unless the gate is idle now; gives what there is either way.
+  /// Registers `who` unless the gate is idle now; gives what there is either way. The gate lives until it is forgotten.
   drain_result observe_idle(std::shared_ptr<idle_observer> who);
   void forget(const idle_observer& who) noexcept;
 
@@ -67,7 +77,11 @@ class gate {
   [[nodiscard]] std::optional<decision> explain(core::request_id id) const;
   [[nodiscard]] std::optional<age> age_of(core::request_id id) const;
 
-  [[nodiscard]] bool is_home(const asio::any_io_executor& executor) const noexcept { return executor == home_; }
+  // In this order: while an executor of the home context is in use, nobody takes the home executor away.
+  [[nodiscard]] bool is_home(const asio::any_io_executor& executor) const noexcept {
+    return &asio::query(executor, asio::execution::context) == home_context_.load(std::memory_order_relaxed) &&
+           executor == home_;
+  }
   [[nodiscard]] const asio::any_io_executor& home() const noexcept { return home_; }
   /// Precondition: the bulkhead lives.
   [[nodiscard]] time_source& time() const noexcept { return *time_; }
@@ -99,12 +113,14 @@ class gate {
   ~gate() = default;
 
   void tick(instant now) noexcept;
+  void finish_among_others(core::request_id id, core::ending how, const std::optional<usage>& used) noexcept;
   /// Translates the effects of an event. Under the mutex.
   void apply(aftermath& left);
   void note_idle(aftermath& left);
   void hand_over(waiter& who, aftermath& left);
   [[nodiscard]] std::unique_ptr<rejection> refusal(const decision& what) const;
-  [[nodiscard]] bool unused() const noexcept;
+  /// Whether the caller has to destroy the gate: says so once.
+  [[nodiscard]] bool claim_if_unused() noexcept;
   void watch_context(asio::execution_context& context);
   void context_gone(asio::execution_context& context) noexcept;
   /// Invokes what is ready, up to a bound, and comes again for the rest.
@@ -118,7 +134,7 @@ class gate {
   core::effects effects_;
 
   asio::any_io_executor home_;
-  asio::execution_context* home_context_;
+  std::atomic<asio::execution_context*> home_context_;
   std::unique_ptr<time_source> own_time_;
   time_source* time_;
   wake_entry wake_{*this};
@@ -133,9 +149,14 @@ class gate {
   /// Undelivered waiters: at home, and in all.
   std::size_t at_home_ = 0;
   std::size_t undelivered_ = 0;
-  /// Whether the bulkhead lives, and who else is busy inside.
+  /// Whether the bulkhead lives, how many guards, drains and others still need the gate, and whether it is being destroyed.
   bool alive_ = true;
   std::size_t busy_ = 0;
+  bool claimed_ = false;
+  /// Events whose aftermath is being posted to executors. A context that goes away waits for those that began before.
+  std::array<std::size_t, 2> posting_{};
+  std::size_t epoch_ = 0;
+  std::condition_variable posted_;
 
   /// By the index of the request.
   std::vector<std::shared_ptr<stop_source>> stops_;

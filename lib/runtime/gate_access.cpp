@@ -1,19 +1,24 @@
 #include "runtime/gate.hpp"
 
+#include <asio/execution/bad_executor.hpp>
+
 namespace sluice::detail {
 
-void finish(gate& where, core::request_id id, bool stopped, std::optional<usage> used) noexcept {
+void finish(gate& where, core::request_id id, bool stopped, const std::optional<usage>& used) noexcept {
   where.finish(id, stopped ? core::ending::preempted : core::ending::released, used);
 }
 void enqueue(gate& where, waiter& who, const core::request& what) { where.enqueue(who, what); }
 void cancel(gate& where, waiter& who) noexcept { where.cancel(who); }
 bool is_home(const gate& where, const asio::any_io_executor& executor) noexcept { return where.is_home(executor); }
-asio::any_io_executor home_executor(const gate& where) { return where.home(); }
+asio::any_io_executor home_executor(const gate& where) {
+  if (!where.home()) throw asio::execution::bad_executor();
+  return where.home();
+}
 void delivered(gate& where) noexcept { where.delivered(); }
 bool could_be_preempted(const gate& where, core::request_id id) noexcept { return where.could_be_preempted(id); }
 void begin_guard(gate& where, core::request_id id, const std::shared_ptr<stop_source>& stop) {
   where.begin_guard(id, stop);
 }
-void end_guard(gate& where, core::request_id id) noexcept { where.end_guard(id); }
+void end_guard(gate& where, core::request_id id, const stop_source& stop) noexcept { where.end_guard(id, stop); }
 
 }  // namespace sluice::detail

@@ -31,7 +31,7 @@ class stop_source;
 class waiter;
 
 /// Ends a grant. `stopped`: its work was stopped by preemption.
-void finish(gate& where, core::request_id id, bool stopped, std::optional<usage> used) noexcept;
+void finish(gate& where, core::request_id id, bool stopped, const std::optional<usage>& used) noexcept;
 
 /// Starts waiting. The waiter completes later, never within this call: see `waiter`.
 void enqueue(gate& where, waiter& who, const core::request& what);
@@ -42,7 +42,7 @@ void cancel(gate& where, waiter& who) noexcept;
 /// Whether completions on `executor` may be batched with the gate's own.
 [[nodiscard]] bool is_home(const gate& where, const asio::any_io_executor& executor) noexcept;
 
-/// The executor of handlers that have none of their own.
+/// The executor of handlers that have none of their own. Throws `asio::execution::bad_executor` when its context is gone.
 [[nodiscard]] asio::any_io_executor home_executor(const gate& where);
 
 /// Tells the gate that a waiter which it sent to another executor has been delivered or dropped there.
@@ -63,9 +63,9 @@ class delivery {
 /// Whether guarding this grant's work could make a difference.
 [[nodiscard]] bool could_be_preempted(const gate& where, core::request_id id) noexcept;
 
-/// Puts work under guard, and takes it out again.
+/// Puts work under guard, and takes it out again. The gate lives in between, even if the permit ends.
 void begin_guard(gate& where, core::request_id id, const std::shared_ptr<stop_source>& stop);
-void end_guard(gate& where, core::request_id id) noexcept;
+void end_guard(gate& where, core::request_id id, const stop_source& stop) noexcept;
 
 struct permit_access {
   static permit make(gate& where, core::request_id id) noexcept;

@@ -11,6 +11,9 @@
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
+#include <asio/execution/context.hpp>
+#include <asio/execution_context.hpp>
+#include <asio/query.hpp>
 #include <asio/strand.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
@@ -31,6 +34,9 @@ class stop_source : public std::enable_shared_from_this<stop_source> {
 
   explicit stop_source(const asio::any_io_executor& executor) : strand_(asio::make_strand(executor)) {}
 
+  [[nodiscard]] asio::execution_context& context() const noexcept {
+    return asio::query(strand_, asio::execution::context);
+  }
   /// Preempts: from any thread.
   void preempt();
   /// Passes a cancellation of the guard's caller on: from any thread.
@@ -59,7 +65,7 @@ class guarded_scope {
   }
   guarded_scope(const guarded_scope&) = delete;
   guarded_scope& operator=(const guarded_scope&) = delete;
-  ~guarded_scope() { end_guard(gate_, id_); }
+  ~guarded_scope() { end_guard(gate_, id_, *stop_); }
 
   [[nodiscard]] const std::shared_ptr<stop_source>& stop() const noexcept { return stop_; }
 
@@ -104,7 +110,10 @@ asio::awaitable<expected<T, error>> permit::guard(asio::awaitable<T> work) {
   const auto stop = scope.stop();
   asio::cancellation_state own = co_await asio::this_coro::cancellation_state;
   if (asio::cancellation_slot slot = own.slot(); slot.is_connected()) {
-    slot.assign([stop](asio::cancellation_type) { stop->cancel(); });
+    // Weakly: the slot keeps what it was given, perhaps for longer than the context lives.
+    slot.assign([weak = std::weak_ptr(stop)](asio::cancellation_type) {
+      if (const auto running = weak.lock()) running->cancel();
+    });
   }
   const auto strand = stop->get_executor();
   auto token = asio::bind_cancellation_slot(stop->slot(), asio::use_awaitable);

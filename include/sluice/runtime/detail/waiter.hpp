@@ -66,6 +66,15 @@ class waiter {
   asio::execution_context* context_;
 };
 
+template <typename Executor>
+[[nodiscard]] asio::execution_context* context_of(const Executor& executor) {
+  if constexpr (asio::can_query_v<const Executor&, asio::execution::context_t>) {
+    return &asio::query(executor, asio::execution::context);
+  } else {
+    return &executor.context();
+  }
+}
+
 /// A waiter with its handler. `Home`: the handler's executor is the gate's own, which then keeps one work guard for all.
 template <typename Handler, bool Home>
 class admit_operation final : public waiter {
@@ -92,7 +101,7 @@ class admit_operation final : public waiter {
   using allocator = typename std::allocator_traits<base_allocator>::template rebind_alloc<admit_operation>;
 
   admit_operation(gate& where, Handler&& handler, const executor_type& executor)
-      : waiter(where, &admit_operation::perform, Home ? nullptr : &asio::query(executor, asio::execution::context)),
+      : waiter(where, &admit_operation::perform, Home ? nullptr : context_of(executor)),
         handler_(std::move(handler)),
         guard_(executor) {}
 
@@ -155,11 +164,19 @@ struct initiate_admit {
   template <typename Handler>
   void operator()(Handler&& handler, const core::request& what) const {
     using handler_type = std::decay_t<Handler>;
-    const auto executor = asio::get_associated_executor(handler, home_executor(*where));
-    handler_type own(std::forward<Handler>(handler));
-    if (is_home(*where, executor)) {
-      admit_operation<handler_type, true>::start(*where, std::move(own), executor, what);
+    struct none {};
+    if constexpr (std::is_same_v<asio::associated_executor_t<handler_type, none>, none>) {
+      const auto executor = home_executor(*where);
+      admit_operation<handler_type, true>::start(*where, handler_type(std::forward<Handler>(handler)), executor, what);
     } else {
+      const auto executor = asio::get_associated_executor(handler);
+      handler_type own(std::forward<Handler>(handler));
+      if constexpr (std::is_convertible_v<decltype(executor), asio::any_io_executor>) {
+        if (is_home(*where, executor)) {
+          admit_operation<handler_type, true>::start(*where, std::move(own), executor, what);
+          return;
+        }
+      }
       admit_operation<handler_type, false>::start(*where, std::move(own), executor, what);
     }
   }
