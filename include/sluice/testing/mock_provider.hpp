@@ -90,7 +90,8 @@ class mock_provider {
 
   /// What happened so far. It reflects everything whose outcome a client has received.
   [[nodiscard]] mock_stats stats() const;
-  /// Blocks until `reached(stats)`, at most for `limit`; false when the limit passed. Called with every change.
+  /// Blocks until `reached(stats)`, at most for `limit`; false when the limit passed. `reached` is called with every
+  /// change, and must not call the provider. Unlike `stats`, it does not wait for the server's thread first.
   [[nodiscard]] bool wait_until(const std::function<bool(const mock_stats&)>& reached,
                                 duration limit = std::chrono::seconds(20)) const;
   /// The latest chat requests, oldest first.
