@@ -77,17 +77,18 @@ class reference_model {
   }
 
   bool arrive_at_once(const request& what, instant now) {
-    if (!waiting.empty()) return false;
+    const reference_model before = *this;
     advance(now);
     constraint bound = constraint::none;
-    if (objection(what, bound) != reason::none) return false;
-    const piece newcomer = made_from(what);
-    if (room(newcomer.workload(), newcomer.size()) != constraint::none) {
-      --sequences_;
-      return false;
+    if (waiting.empty() && objection(what, bound) == reason::none) {
+      const piece newcomer = made_from(what);
+      if (room(newcomer.workload(), newcomer.size()) == constraint::none) {
+        hold(newcomer);
+        return true;
+      }
     }
-    hold(newcomer);
-    return true;
+    *this = before;
+    return false;
   }
 
   bool cancel(std::uint64_t tag, instant now) {
