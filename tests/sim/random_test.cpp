@@ -9,19 +9,18 @@
 #include <vector>
 
 using namespace std::chrono_literals;
-using sluice::sim::random;
 
 TEST_CASE("the stream is the published one of splitmix64") {
-  random draw(1234567);
+  sluice::sim::random draw(1234567);
   CHECK(draw() == 6457827717110365317U);
   CHECK(draw() == 3203168211198807973U);
   CHECK(draw() == 9817491932198370423U);
 }
 
 TEST_CASE("the same seed, the same stream; another seed, another one") {
-  random a(7);
-  random b(7);
-  random c(8);
+  sluice::sim::random a(7);
+  sluice::sim::random b(7);
+  sluice::sim::random c(8);
   bool same = true;
   bool other = false;
   for (int i = 0; i < 100; ++i) {
@@ -34,7 +33,7 @@ TEST_CASE("the same seed, the same stream; another seed, another one") {
 }
 
 TEST_CASE("between includes both ends and nothing beyond") {
-  random draw(3);
+  sluice::sim::random draw(3);
   std::vector<int> seen(5, 0);
   for (int i = 0; i < 5'000; ++i) {
     const auto drawn = draw.between(-2, 2);
@@ -56,7 +55,7 @@ TEST_CASE("between includes both ends and nothing beyond") {
 }
 
 TEST_CASE("uniform and chance") {
-  random draw(5);
+  sluice::sim::random draw(5);
   double sum = 0;
   int heads = 0;
   for (int i = 0; i < 10'000; ++i) {
@@ -73,7 +72,7 @@ TEST_CASE("uniform and chance") {
 }
 
 TEST_CASE("exponential gaps have their mean and are never negative") {
-  random draw(11);
+  sluice::sim::random draw(11);
   sluice::duration sum{};
   sluice::duration longest{};
   for (int i = 0; i < 20'000; ++i) {
