@@ -1,0 +1,117 @@
+#include "llm/call.hpp"
+
+#include "llm/chat_encoder.hpp"
+#include "llm/provider_error.hpp"
+
+#include <utility>
+
+namespace sluice::llm::detail {
+
+namespace {
+
+// An error that takes more than this to tell is not worth its time.
+constexpr std::size_t most_refusal = 64 << 10;
+
+failure turned_away(rejection why) {
+  errc kind = errc::refused;
+  std::string message = why.explain();
+  if (why.reason() == reason::deadline_in_queue || why.reason() == reason::deadline_passed) {
+    kind = errc::deadline_exceeded;
+    message = "the deadline passed before the call was admitted, and nothing was sent: " + message;
+  } else if (why.reason() == reason::cancelled) {
+    kind = errc::cancelled;
+  }
+  failure failed(kind, std::move(message), call_phase::queued);
+  failed.refusal = std::move(why);
+  return failed;
+}
+
+}  // namespace
+
+expected<void, failure> call::prepare() {
+  auto reserved = endpoint_->reserve(request_, options_);
+  if (!reserved) return unexpected<failure>(std::move(reserved).error());
+  reserved_ = *reserved;
+  return encode(streamed_ && endpoint_->ask_usage.load(std::memory_order_relaxed));
+}
+
+expected<void, failure> call::encode(bool ask_usage) {
+  const chat_encoding how{endpoint_->options.output_limit, streamed_, ask_usage};
+  auto body = encode_chat(request_, how);
+  if (!body) return unexpected<failure>(failure(std::move(body).error()));
+  body_ = *std::move(body);
+  asks_usage_ = ask_usage;
+  return {};
+}
+
+failure call::interrupted(error why, permit& held, call_phase when) {
+  if (why.is(errc::preempted)) options_.age = held.age();
+  return failure(std::move(why), when);
+}
+
+asio::awaitable<expected<exchange, failure>> call::begin() {
+  using result = expected<exchange, failure>;
+  const admit_options how{options_.deadline, options_.age};
+  auto admitted = co_await endpoint_->gate.admit(reserved_.asked, options_.workload, how);
+  if (!admitted) co_return result(unexpected<failure>(turned_away(std::move(admitted).error())));
+  meter account(*std::move(admitted), reserved_, endpoint_->options.reconcile_every);
+
+  for (;;) {
+    auto head = co_await send(account);
+    if (!head) co_return result(unexpected<failure>(std::move(head).error()));
+    const int status = (*head)->status();
+    if (status >= 200 && status < 300) co_return result(exchange(std::move(account), *std::move(head)));
+
+    auto refusal = co_await read_refusal(**head, account);
+    if (!refusal) co_return result(unexpected<failure>(std::move(refusal).error()));
+    if (!usage_refused_) co_return result(unexpected<failure>(*std::move(refusal)));
+    // The server did nothing yet: the same permit serves the same call, put in a way that the server knows.
+    usage_refused_ = false;
+    if (auto encoded = encode(false); !encoded) co_return result(unexpected<failure>(std::move(encoded).error()));
+  }
+}
+
+asio::awaitable<expected<std::unique_ptr<http::response>, failure>> call::send(meter& account) {
+  using result = expected<std::unique_ptr<http::response>, failure>;
+  http::request sent = endpoint_->make(body_, streamed_, options_.deadline);
+  auto sending = endpoint_->over.send(std::move(sent));
+  auto guarded = co_await account.held().guard(std::move(sending));
+  if (!guarded) {
+    co_return result(unexpected<failure>(interrupted(std::move(guarded).error(), account.held(), call_phase::sent)));
+  }
+  if (!*guarded) co_return result(unexpected<failure>(failure(std::move(*guarded).error(), call_phase::sent)));
+  co_return result(*std::move(*guarded));
+}
+
+asio::awaitable<expected<failure, failure>> call::read_refusal(http::response& from, meter& account) {
+  using result = expected<failure, failure>;
+  std::string body;
+  while (body.size() < most_refusal) {
+    auto part = co_await read(from, account);
+    // What was said counts more than that it broke off, unless it was us who broke it off.
+    if (!part && (part.error().is(errc::preempted) || part.error().is(errc::cancelled))) {
+      co_return result(unexpected<failure>(std::move(part).error()));
+    }
+    if (!part || part->empty()) break;
+    body += *part;
+  }
+  const int status = from.status();
+  if (asks_usage_ && (status == 400 || status == 422) && body.find("stream_options") != body.npos) {
+    endpoint_->ask_usage.store(false, std::memory_order_relaxed);
+    usage_refused_ = true;
+  }
+  co_return result(failure_of_status(status, from.headers(), body, endpoint_->options.api_key));
+}
+
+asio::awaitable<expected<std::string, failure>> call::read(http::response& from, meter& account) {
+  using result = expected<std::string, failure>;
+  auto reading = from.read();
+  auto guarded = co_await account.held().guard(std::move(reading));
+  if (!guarded) {
+    co_return result(unexpected<failure>(interrupted(std::move(guarded).error(), account.held(), call_phase::answering)));
+  }
+  if (!*guarded) co_return result(unexpected<failure>(failure(std::move(*guarded).error(), call_phase::answering)));
+  co_return result(*std::move(*guarded));
+}
+
+}  // namespace sluice::llm::detail

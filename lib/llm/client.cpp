@@ -1,0 +1,113 @@
+#include <sluice/llm/client.hpp>
+
+#include "llm/call.hpp"
+#include "llm/chat_decoder.hpp"
+#include "llm/provider_error.hpp"
+#include "llm/stream_call.hpp"
+
+#include <sluice/llm/sse_parser.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sluice::llm {
+
+namespace {
+
+using detail::call;
+using detail::endpoint;
+using detail::exchange;
+
+// Of a foreign page there is nothing to quote but its start; servers without a content type are taken at their word.
+bool is_page(const http::response& answer, const std::string& body) {
+  return answer.header_value("content-type").starts_with("text/html") || body.find_first_not_of(" \t\r\n") == body.npos ||
+         body[body.find_first_not_of(" \t\r\n")] == '<';
+}
+
+expected<reply, failure> decode(exchange& from, std::string body, const endpoint& where) {
+  const std::string_view secret = where.options.api_key;
+  const auto failed = [&from](failure why) {
+    why.request_id = request_id_of(from.answer->headers());
+    return unexpected<failure>(std::move(why));
+  };
+  if (is_page(*from.answer, body)) {
+    return failed(failure_of_foreign_body(from.answer->header_value("content-type"), body, secret));
+  }
+  chat_decoder decoder(secret);
+  std::vector<stream_event> unused;
+  const std::size_t size = body.size();
+  body.append(sse_parser::padding, '\0');
+  if (auto read = decoder.document(std::string_view(body).substr(0, size), unused); !read) {
+    return failed(std::move(read).error());
+  }
+  decoder.complete();
+  if (decoder.reported()) {
+    from.account.reported(*decoder.reported());
+  } else {
+    from.account.produced(estimate_tokens(decoder.produced_bytes()));
+  }
+  decoder.answer.usage = from.account.taken();
+  decoder.answer.request_id = request_id_of(from.answer->headers());
+  return std::move(decoder.answer);
+}
+
+asio::awaitable<expected<std::string, failure>> read_body(call& asked, exchange& from) {
+  std::string body;
+  for (;;) {
+    auto part = co_await asked.read(from);
+    if (!part || part->empty()) {
+      if (part) part = std::move(body);
+      co_return std::move(part);
+    }
+    // A plain answer comes when it is whole: its first byte says that the prompt has been processed.
+    if (body.empty()) from.account.produced(0);
+    body += *part;
+  }
+}
+
+asio::awaitable<expected<reply, failure>> run_chat(std::shared_ptr<endpoint> where, request what, call_options how) {
+  using result = expected<reply, failure>;
+  call asked(std::move(where), std::move(what), how, false);
+  if (auto prepared = asked.prepare(); !prepared) co_return result(unexpected<failure>(std::move(prepared).error()));
+  for (;;) {
+    auto begun = co_await asked.begin();
+    if (!begun) {
+      if (asked.comes_again(begun.error())) continue;
+      co_return result(unexpected<failure>(std::move(begun).error()));
+    }
+    exchange under_way = *std::move(begun);
+    auto body = co_await read_body(asked, under_way);
+    if (body) co_return decode(under_way, *std::move(body), asked.where());
+    if (!asked.comes_again(body.error())) co_return result(unexpected<failure>(std::move(body).error()));
+  }
+}
+
+}  // namespace
+
+client::client(http::transport& over, bulkhead& gate, client_options options)
+    : endpoint_(std::make_shared<endpoint>(over, gate, std::move(options))) {}
+
+client::~client() = default;
+
+bulkhead& client::gate() const noexcept { return endpoint_->gate; }
+
+asio::awaitable<expected<reply, failure>> client::chat(request what, call_options options) {
+  return run_chat(endpoint_, std::move(what), options);
+}
+
+asio::awaitable<expected<llm::stream, failure>> client::stream(request what, call_options options) {
+  using result = expected<llm::stream, failure>;
+  call asked(endpoint_, std::move(what), options, true);
+  if (auto prepared = asked.prepare(); !prepared) co_return result(unexpected<failure>(std::move(prepared).error()));
+  for (;;) {
+    auto begun = co_await asked.begin();
+    if (begun) {
+      auto under_way = std::make_unique<detail::stream_call>(std::move(asked), *std::move(begun));
+      co_return result(llm::stream(std::move(under_way)));
+    }
+    if (!asked.comes_again(begun.error())) co_return result(unexpected<failure>(std::move(begun).error()));
+  }
+}
+
+}  // namespace sluice::llm

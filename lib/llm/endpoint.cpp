@@ -1,0 +1,63 @@
+#include "llm/endpoint.hpp"
+
+#include "llm/base_url.hpp"
+
+#include <algorithm>
+
+namespace sluice::llm::detail {
+
+namespace {
+
+client_options checked(client_options options) {
+  if (auto holds = validate(options); !holds) throw error_exception(holds.error());
+  return options;
+}
+
+expected<void, failure> check(const cost& asked, const char* source) {
+  const bool holds = asked.tokens >= 0 && asked.slots > 0 && asked.output_tokens >= 0 && asked.output_tokens <= asked.tokens;
+  if (holds) return {};
+  return unexpected<failure>(failure(
+      errc::invalid_argument, std::string(source) + " gave tokens = " + std::to_string(asked.tokens) + ", output_tokens = " +
+                                  std::to_string(asked.output_tokens) + ", slots = " + std::to_string(asked.slots) +
+                                  "; none may be negative, slots not 0, output_tokens not above tokens"));
+}
+
+}  // namespace
+
+endpoint::endpoint(http::transport& transport, bulkhead& bulkhead, client_options given)
+    : over(transport),
+      gate(bulkhead),
+      options(checked(std::move(given))),
+      ask_usage(options.ask_stream_usage),
+      url_(below(options.base_url, "/chat/completions")) {}
+
+expected<reservation, failure> endpoint::reserve(const request& asked, const call_options& how) const {
+  const cost wanted = how.reservation ? *how.reservation : options.estimator(asked);
+  if (auto holds = check(wanted, how.reservation ? "the call's reservation" : "the estimator"); !holds) {
+    return unexpected<failure>(holds.error());
+  }
+  if (wanted.output_tokens > 0) return reservation{wanted, wanted.tokens - wanted.output_tokens};
+  const cost guess = character_estimator()(asked);
+  return reservation{wanted, std::min(wanted.tokens, guess.tokens - guess.output_tokens)};
+}
+
+http::request endpoint::make(std::string body, bool streamed, instant deadline) const {
+  http::request exchange("POST", url_);
+  for (const http::header& line : options.headers) exchange.add_header(line.name(), line.value());
+  exchange.add_header("content-type", "application/json");
+  exchange.add_header("accept", streamed ? "text/event-stream" : "application/json");
+  if (!options.api_key.empty()) {
+    if (options.key_as == key_header::bearer) {
+      exchange.add_header("authorization", "Bearer " + options.api_key);
+    } else {
+      exchange.add_header("api-key", options.api_key);
+    }
+  }
+  exchange.set_body(std::move(body));
+  exchange.limits = options.limits;
+  exchange.limits.deadline = deadline;
+  exchange.max_body = options.max_body;
+  return exchange;
+}
+
+}  // namespace sluice::llm::detail

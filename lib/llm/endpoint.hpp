@@ -1,0 +1,46 @@
+/// \file
+/// `endpoint`: one server and the way to it, shared by a client and its calls.
+#pragma once
+
+#include <sluice/core/cost.hpp>
+#include <sluice/core/expected.hpp>
+#include <sluice/http/transport.hpp>
+#include <sluice/llm/client_options.hpp>
+#include <sluice/llm/failure.hpp>
+#include <sluice/llm/request.hpp>
+#include <sluice/runtime/bulkhead.hpp>
+
+#include <atomic>
+#include <string>
+
+namespace sluice::llm::detail {
+
+/// What a call reserves. Numbers alone.
+struct reservation {
+  cost asked{};
+  /// The part of it that is the prompt, by estimate.
+  std::int64_t input_tokens = 0;
+};
+
+class endpoint {
+ public:
+  /// Throws `error_exception` when the options do not hold.
+  endpoint(http::transport& over, bulkhead& gate, client_options options);
+
+  /// What to reserve for a request: what the call says, else the estimate, checked.
+  [[nodiscard]] expected<reservation, failure> reserve(const request& asked, const call_options& how) const;
+
+  /// The exchange to send, with its key and limits.
+  [[nodiscard]] http::request make(std::string body, bool streamed, instant deadline) const;
+
+  http::transport& over;
+  bulkhead& gate;
+  const client_options options;
+  /// Off once the server has refused to be asked for a stream's usage.
+  std::atomic<bool> ask_usage;
+
+ private:
+  std::string url_;
+};
+
+}  // namespace sluice::llm::detail

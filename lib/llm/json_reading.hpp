@@ -1,0 +1,93 @@
+/// \file
+/// Reading JSON on demand with error codes, leniently where servers differ.
+#pragma once
+
+#include <simdjson.h>
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace sluice::llm {
+
+/// Calls `visit(key, value)` for each member, in order, until one gives an error.
+template <typename Visit>
+simdjson::error_code each_member(simdjson::ondemand::object from, Visit visit) {
+  for (auto member : from) {
+    simdjson::ondemand::field field;
+    if (const auto error = std::move(member).get(field)) return error;
+    std::string_view key;
+    if (const auto error = field.unescaped_key().get(key)) return error;
+    if (const auto error = visit(key, field.value())) return error;
+  }
+  return simdjson::SUCCESS;
+}
+
+/// Calls `visit(value)` for each element, in order, until one gives an error.
+template <typename Visit>
+simdjson::error_code each_element(simdjson::ondemand::array from, Visit visit) {
+  for (auto element : from) {
+    simdjson::ondemand::value value;
+    if (const auto error = element.get(value)) return error;
+    if (const auto error = visit(value)) return error;
+  }
+  return simdjson::SUCCESS;
+}
+
+/// Calls `visit(object)` when `from` is one; anything else is passed over.
+template <typename Visit>
+simdjson::error_code if_object(simdjson::ondemand::value from, Visit visit) {
+  simdjson::ondemand::json_type type{};
+  if (const auto error = from.type().get(type)) return error;
+  if (type != simdjson::ondemand::json_type::object) return simdjson::SUCCESS;
+  simdjson::ondemand::object object;
+  if (const auto error = from.get_object().get(object)) return error;
+  return visit(object);
+}
+
+/// The same for arrays.
+template <typename Visit>
+simdjson::error_code if_array(simdjson::ondemand::value from, Visit visit) {
+  simdjson::ondemand::json_type type{};
+  if (const auto error = from.type().get(type)) return error;
+  if (type != simdjson::ondemand::json_type::array) return simdjson::SUCCESS;
+  simdjson::ondemand::array array;
+  if (const auto error = from.get_array().get(array)) return error;
+  return visit(array);
+}
+
+/// Reads a string; anything else leaves `into` as it is.
+inline simdjson::error_code read_text(simdjson::ondemand::value from, std::string_view& into) {
+  simdjson::ondemand::json_type type{};
+  if (const auto error = from.type().get(type)) return error;
+  if (type != simdjson::ondemand::json_type::string) return simdjson::SUCCESS;
+  return from.get_string().get(into);
+}
+
+/// Reads a count: an integer, a number such as `12.0`, or a string of digits. Held at 0 below and at 2^53 above; anything
+/// else leaves `into` as it is.
+inline simdjson::error_code read_count(simdjson::ondemand::value from, std::optional<std::int64_t>& into) {
+  constexpr double most = 9'007'199'254'740'992.0;
+  const auto keep = [&into](double number) {
+    into = number <= 0 ? 0 : number >= most ? static_cast<std::int64_t>(most) : static_cast<std::int64_t>(number);
+  };
+  simdjson::ondemand::json_type type{};
+  if (const auto error = from.type().get(type)) return error;
+  if (type == simdjson::ondemand::json_type::number) {
+    double number = 0;
+    if (const auto error = from.get_double().get(number)) return error;
+    keep(number);
+  } else if (type == simdjson::ondemand::json_type::string) {
+    std::string_view digits;
+    if (const auto error = from.get_string().get(digits)) return error;
+    double number = 0;
+    const char* const end = digits.data() + digits.size();
+    const auto parsed = std::from_chars(digits.data(), end, number);
+    if (parsed.ec == std::errc{} && parsed.ptr == end) keep(number);
+  }
+  return simdjson::SUCCESS;
+}
+
+}  // namespace sluice::llm

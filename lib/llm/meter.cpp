@@ -1,0 +1,61 @@
+#include "llm/meter.hpp"
+
+#include <algorithm>
+
+namespace sluice::llm::detail {
+
+namespace {
+
+// More than any exchange takes; the core refuses reports beyond it.
+constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
+
+}  // namespace
+
+void meter::produced(std::int64_t output) {
+  output_ = std::max(output_, output);
+  reconcile();
+}
+
+void meter::reported(const token_usage& figures) {
+  reported_ = figures;
+  output_ = std::max(output_, figures.output_tokens);
+  reconcile();
+}
+
+void meter::reconcile() {
+  if (!held_ || (prompt_done_ && output_ - reconciled_ < every_)) return;
+  prompt_done_ = true;
+  reconciled_ = output_;
+  progress how_far;
+  how_far.input_tokens = std::min(reported_ ? reported_->input_tokens : reserved_.input_tokens, most_tokens);
+  how_far.output_tokens = std::min(output_, most_tokens);
+  // Without a split of the reservation nobody can say what may still come.
+  if (reserved_.asked.output_tokens > 0) {
+    how_far.remaining_output = std::max<std::int64_t>(0, reserved_.asked.output_tokens - output_);
+  }
+  static_cast<void>(held_.reconcile(how_far));
+}
+
+token_usage meter::taken() const noexcept {
+  if (reported_) return *reported_;
+  token_usage seen;
+  seen.estimated = true;
+  if (prompt_done_) {
+    seen.input_tokens = reserved_.input_tokens;
+    seen.output_tokens = output_;
+  }
+  return seen;
+}
+
+void meter::end() noexcept {
+  if (!held_) return;
+  if (prompt_done_ || reported_) {
+    usage used = taken().total();
+    used.input_tokens = std::min(used.input_tokens, most_tokens);
+    used.output_tokens = std::min(used.output_tokens, most_tokens);
+    static_cast<void>(held_.settle(used));
+  }
+  held_.release();
+}
+
+}  // namespace sluice::llm::detail
