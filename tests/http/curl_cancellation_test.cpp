@@ -1,3 +1,4 @@
+#include "http/deaf_server.hpp"
 #include "http/loop_fixture.hpp"
 
 #include <doctest/doctest.h>
@@ -38,20 +39,9 @@ TEST_CASE_FIXTURE(loop_fixture, "cancelled while the name is looked up, it ends 
 }
 
 TEST_CASE_FIXTURE(loop_fixture, "cancelled while connecting, it ends at once and leaves no descriptor") {
-  // With the line of unaccepted connections full, the kernel drops further attempts.
-  asio::ip::tcp::acceptor deaf(loop, asio::ip::tcp::endpoint(asio::ip::make_address("127.0.0.1"), 0));
-  deaf.listen(0);
-  std::vector<asio::ip::tcp::socket> fillers;
-  for (int i = 0; i < 4; ++i) {
-    fillers.emplace_back(loop);
-    fillers.back().open(asio::ip::tcp::v4());
-    fillers.back().non_blocking(true);
-    asio::error_code ignored;
-    fillers.back().connect(deaf.local_endpoint(), ignored);
-  }
+  const deaf_server deaf;
   const int before = open_descriptors();
-  const std::string url = "http://127.0.0.1:" + std::to_string(deaf.local_endpoint().port()) + "/";
-  auto running = start(fetch(*client, request("GET", url)));
+  auto running = start(fetch(*client, request("GET", deaf.url())));
   while (open_descriptors() == before) loop.poll_one();
   REQUIRE_FALSE(running->ended);
   cancel(*running);

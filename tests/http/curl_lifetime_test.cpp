@@ -59,19 +59,18 @@ TEST_CASE("the loop may be destroyed first, with exchanges in every state") {
     auto loop = std::make_unique<asio::io_context>(1);
     auto client = make_curl_transport(loop->get_executor(), time);
     std::unique_ptr<response> kept;
-    {
-      raw_server server(*loop, stall);
-      for (int i = 0; i < 6; ++i) {
-        asio::co_spawn(*loop, fetch(*client, request("GET", server.url(paths[i % 3]))), asio::detached);
-      }
-      auto keep = [&]() -> asio::awaitable<void> {
-        auto head = co_await client->send(request("GET", server.url("/half")));
-        if (head) kept = *std::move(head);
-      };
-      asio::co_spawn(*loop, keep(), asio::detached);
-      for (int i = 0; i < steps; ++i) loop->poll_one();
-      loop.reset();
+    auto server = std::make_unique<raw_server>(*loop, stall);
+    for (int i = 0; i < 6; ++i) {
+      asio::co_spawn(*loop, fetch(*client, request("GET", server->url(paths[i % 3]))), asio::detached);
     }
+    auto keep = [&]() -> asio::awaitable<void> {
+      auto head = co_await client->send(request("GET", server->url("/half")));
+      if (head) kept = *std::move(head);
+    };
+    asio::co_spawn(*loop, keep(), asio::detached);
+    for (int i = 0; i < steps; ++i) loop->poll_one();
+    server.reset();
+    loop.reset();
     CHECK(time.armed() == 0);
     kept.reset();
     client.reset();

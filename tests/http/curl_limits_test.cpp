@@ -1,3 +1,4 @@
+#include "http/deaf_server.hpp"
 #include "http/loop_fixture.hpp"
 
 #include <asio/post.hpp>
@@ -63,17 +64,8 @@ class limits_fixture : public loop_fixture {
 }  // namespace
 
 TEST_CASE_FIXTURE(limits_fixture, "no connection within the connect limit") {
-  asio::ip::tcp::acceptor deaf(loop, asio::ip::tcp::endpoint(asio::ip::make_address("127.0.0.1"), 0));
-  deaf.listen(0);
-  std::vector<asio::ip::tcp::socket> fillers;
-  for (int i = 0; i < 4; ++i) {
-    fillers.emplace_back(loop);
-    fillers.back().open(asio::ip::tcp::v4());
-    fillers.back().non_blocking(true);
-    asio::error_code ignored;
-    fillers.back().connect(deaf.local_endpoint(), ignored);
-  }
-  request lost("GET", "http://127.0.0.1:" + std::to_string(deaf.local_endpoint().port()) + "/");
+  const deaf_server deaf;
+  request lost("GET", deaf.url());
   lost.limits.connect = 5s;
   auto running = start(fetch(*client, lost));
   const int before = open_descriptors();

@@ -79,9 +79,11 @@ struct whole {
   error failure;
 };
 
-[[nodiscard]] inline asio::awaitable<whole> fetch(transport& client, request what) {
+/// Awaits what `send` gave, and reads to the end.
+[[nodiscard]] inline asio::awaitable<whole> finish(
+    asio::awaitable<expected<std::unique_ptr<response>, error>> sending) {
   whole result;
-  auto head = co_await client.send(std::move(what));
+  auto head = co_await std::move(sending);
   if (!head) {
     result.failure = head.error();
     co_return result;
@@ -94,6 +96,11 @@ struct whole {
     result.failure = body.error();
   }
   co_return result;
+}
+
+/// Both: the transport is needed only until this returns.
+[[nodiscard]] inline asio::awaitable<whole> fetch(transport& client, request what) {
+  return finish(client.send(std::move(what)));
 }
 
 }  // namespace sluice::http::test
