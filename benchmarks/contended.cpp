@@ -105,6 +105,7 @@ double acquisition_of_1k() { return acquisitions(1'000); }
 
 std::vector<bar> contended_bars() {
   return {
+      {"grant, 10 wait", "ns", grant_of_10, nullptr, 0, 9},
       {"grant, 1,000 wait", "ns", grant_of_1k, acquisition_of_1k, 1.5, 9},
       {"grant, 1,000,000 wait (vs 10)", "ns", grant_of_1m, grant_of_10, 5.0, 5},
   };

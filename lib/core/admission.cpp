@@ -11,10 +11,6 @@ admission::admission(admission&&) noexcept = default;
 admission& admission::operator=(admission&&) noexcept = default;
 admission::~admission() = default;
 
-request_id admission::arrive(const request& what, instant now, effects& out) { return state_->arrive(what, now, out); }
-std::optional<request_id> admission::arrive_at_once(const request& what, instant now) {
-  return state_->arrive_at_once(what, now);
-}
 bool admission::cancel(request_id id, instant now, effects& out) { return state_->cancel(id, now, out); }
 void admission::tick(instant now, effects& out) { state_->tick(now, out); }
 expected<void, error> admission::report(request_id id, const progress& how_far, instant now, effects& out) {
@@ -24,9 +20,6 @@ void admission::set_stoppable(request_id id, bool stoppable, instant now, effect
   state_->set_stoppable(id, stoppable, now, out);
 }
 bool admission::could_be_preempted(request_id id) const noexcept { return state_->could_be_preempted(id); }
-bool admission::finish(request_id id, ending how, std::optional<usage> used, instant now, effects& out) {
-  return state_->finish(id, how, used, now, out);
-}
 expected<void, error> admission::reconfigure(policy next, instant now, effects& out) {
   return state_->reconfigure(std::move(next), now, out);
 }

@@ -28,12 +28,13 @@ expected<void, error> check_numbers(const progress& how_far, std::int64_t reserv
     return unexpected<error>(
         error(errc::invalid_argument, std::string("progress.") + field + " = " + std::to_string(value) + ": " + rule));
   };
-  const std::string range = "must be 0 to " + std::to_string(most_usage);
-  if (how_far.input_tokens < 0 || how_far.input_tokens > most_usage)
-    return wrong("input_tokens", how_far.input_tokens, range);
-  if (how_far.output_tokens < 0 || how_far.output_tokens > most_usage)
-    return wrong("output_tokens", how_far.output_tokens, range);
-  if (how_far.margin < 0 || how_far.margin > most_usage) return wrong("margin", how_far.margin, range);
+  const auto out_of_range = [&wrong](const char* field, std::int64_t value) {
+    return wrong(field, value, "must be 0 to " + std::to_string(most_usage));
+  };
+  const auto fits = [](std::int64_t value) { return value >= 0 && value <= most_usage; };
+  if (!fits(how_far.input_tokens)) return out_of_range("input_tokens", how_far.input_tokens);
+  if (!fits(how_far.output_tokens)) return out_of_range("output_tokens", how_far.output_tokens);
+  if (!fits(how_far.margin)) return out_of_range("margin", how_far.margin);
   if (how_far.remaining_output > reserved_output) {
     return wrong("remaining_output", how_far.remaining_output,
                  "is above the reserved output of " + std::to_string(reserved_output));
@@ -44,6 +45,7 @@ expected<void, error> check_numbers(const progress& how_far, std::int64_t reserv
 }  // namespace
 
 admission::state::state(policy initial) : rules_(checked(std::move(initial))) {
+  class_count_ = rules_.classes.size();
   ledger_.configure(rules_);
   sort_classes();
 }
@@ -72,51 +74,30 @@ reason admission::state::objection(const request& what, constraint& bound) const
   return what.deadline <= now_ ? reason::deadline_passed : reason::none;
 }
 
-std::uint32_t admission::state::make_ticket(const request& what) {
+inline std::uint32_t admission::state::make_ticket(const request& what) {
   const std::uint32_t index = tickets_.take();
   ticket& made = tickets_[index];
-  const bool again = what.age.sequence != 0 && what.age.sequence < next_sequence_;
   made.tokens = what.cost.tokens;
   made.output = what.cost.output_tokens;
   made.slots = static_cast<std::int32_t>(what.cost.slots);
   made.tag = what.tag;
-  made.sequence = again ? what.age.sequence : next_sequence_++;
-  made.arrived = again ? std::clamp(what.age.arrived, instant{}, now_) : now_;
   made.deadline = what.deadline >= latest_deadline ? never : what.deadline;
   made.workload = what.workload.index();
-  made.preemptions = again ? what.age.preemptions : std::uint8_t{0};
+  if (what.age.sequence != 0 && what.age.sequence < next_sequence_) [[unlikely]] {
+    made.sequence = what.age.sequence;
+    made.arrived = std::clamp(what.age.arrived, instant{}, now_);
+    made.preemptions = what.age.preemptions;
+  } else {
+    made.sequence = next_sequence_++;
+    made.arrived = now_;
+    made.preemptions = 0;
+  }
   return index;
-}
-
-void admission::state::grant_ticket(std::uint32_t index) noexcept {
-  ticket& which = tickets_[index];
-  const std::size_t c = which.workload;
-  which.grant = grants_.take();
-  which.state = ticket::phase::holding;
-  grant& made = grants_[which.grant];
-  made.ticket = index;
-  made.hold = which.tokens;
-  made.used = {};
-  made.since = now_;
-  made.revision = rules_.revision;
-  made.number = next_grant_++;
-  made.listed = made.stoppable = made.stopping = false;
-  ledger_.take(c, which.asked());
-  ++in_flight_;
-  ++counts_[c].in_flight;
-  ++counts_[c].admitted_total;
-  add(counts_[c].reserved_tokens_total, which.tokens);
-}
-
-void admission::state::forget(std::uint32_t index) noexcept {
-  ticket& gone = tickets_[index];
-  gone.state = ticket::phase::unknown;
-  ++gone.generation;
-  tickets_.give(index);
 }
 
 void admission::state::enqueue(std::uint32_t index) {
   ticket& which = tickets_[index];
+  if (which.slots == 0) ++slotless_;
   which.state = ticket::phase::waiting;
   ledger_.queue(which.workload, which.asked());
   queue_.push(index);
@@ -124,6 +105,7 @@ void admission::state::enqueue(std::uint32_t index) {
 
 void admission::state::dequeue(std::uint32_t index) {
   const ticket& which = tickets_[index];
+  if (which.slots == 0) --slotless_;
   queue_.remove(index);
   ledger_.unqueue(which.workload, which.asked());
 }
@@ -136,18 +118,20 @@ request_id admission::state::arrive(const request& what, instant now, effects& o
     if (!queue_.empty()) settle(out);
     return {};
   }
-  if (!queue_.empty()) expire(out);
+  const bool moved = expire(out);
   const std::uint32_t index = make_ticket(what);
   const request_id id = id_of(index);
-  if (queue_.empty() && ledger_.room(what.workload.index(), tickets_[index].asked()) == constraint::none) {
+  const std::size_t c = what.workload.index();
+  if (queue_.empty() && ledger_.room_at_once(c, tickets_[index].asked())) {
     grant_ticket(index);
     out.list.push_back({effect::kind::granted, 0, id, what.tag, {}});
     return id;
   }
   enqueue(index);
-  serve(out);
+  // Nobody fitted before, and one who joins behind others gives nobody room.
+  if (moved || queue_.head(c) == index) serve(out);
   if (is(id, ticket::phase::holding)) {
-    --counts_[what.workload.index()].admitted_after_wait_total;
+    --counts_[c].admitted_after_wait_total;
   } else {
     if (!what.may_wait) {
       reject_waiter(index, reason::no_room, bound_of(tickets_[index]), out);
@@ -155,18 +139,22 @@ request_id admission::state::arrive(const request& what, instant now, effects& o
     } else if (shed(index, out)) {
       serve(out);
     }
+    if (is(id, ticket::phase::waiting)) next_deadline_ = std::min(next_deadline_, tickets_[index].deadline);
   }
   restore(out);
   ask_for_wake(out);
   return id;
 }
 
-std::optional<request_id> admission::state::arrive_at_once(const request& what, instant now) {
-  if (!queue_.empty()) return std::nullopt;
+request_id admission::state::enter(const request& what, instant now) {
+  const cost& asked = what.cost;
+  const std::size_t c = what.workload.index();
+  // What `objection` and `room` say, in fewer words: nobody waits, and why not need not be told.
+  if (!queue_.empty() || closed_ || c >= max_workloads) return {};
+  if ((asked.slots | asked.tokens | asked.output_tokens) < 0 || asked.output_tokens > asked.tokens) return {};
+  if (asked.slots > most_slots || !ledger_.room_at_once(c, {asked.slots, asked.tokens})) return {};
+  if (what.deadline <= std::max(now, now_)) return {};
   advance(now);
-  constraint bound = constraint::none;
-  if (objection(what, bound) != reason::none) return std::nullopt;
-  if (ledger_.room(what.workload.index(), {what.cost.slots, what.cost.tokens}) != constraint::none) return std::nullopt;
   const std::uint32_t index = make_ticket(what);
   grant_ticket(index);
   return id_of(index);
@@ -185,6 +173,7 @@ bool admission::state::cancel(request_id id, instant now, effects& out) {
 void admission::state::tick(instant now, effects& out) {
   advance(now);
   armed_ = never;
+  next_deadline_ = instant::min();
   settle(out);
 }
 
@@ -242,7 +231,7 @@ bool admission::state::could_be_preempted(request_id id) const noexcept {
   return is(id, ticket::phase::holding) && may_be_listed(tickets_[id.index]);
 }
 
-bool admission::state::finish(request_id id, ending how, std::optional<usage> used, instant now, effects& out) {
+bool admission::state::finish(request_id id, ending how, const std::optional<usage>& used, instant now, effects& out) {
   if (!is(id, ticket::phase::holding)) return false;
   advance(now);
   const ticket& which = tickets_[id.index];
@@ -336,6 +325,13 @@ void admission::state::close(instant now, effects& out) {
     while (const std::size_t left = queue_.size(c)) reject_waiter(queue_.at(c, left - 1), reason::closed, constraint::none, out);
   }
   ask_for_wake(out);
+}
+
+// Here rather than with the others, so that what happens at every request costs no further call.
+request_id admission::arrive(const request& what, instant now, effects& out) { return state_->arrive(what, now, out); }
+request_id admission::enter(const request& what, instant now) { return state_->enter(what, now); }
+bool admission::finish(request_id id, ending how, const std::optional<usage>& used, instant now, effects& out) {
+  return state_->finish(id, how, used, now, out);
 }
 
 }  // namespace sluice::core

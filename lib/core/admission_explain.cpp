@@ -35,17 +35,6 @@ void add_up(class_statistics& all, const class_statistics& one) noexcept {
 
 }  // namespace
 
-const ticket* admission::state::find(request_id id) const noexcept {
-  if (id.index >= tickets_.size()) return nullptr;
-  const ticket& which = tickets_[id.index];
-  return which.generation == id.generation && which.state != ticket::phase::unknown ? &which : nullptr;
-}
-
-bool admission::state::is(request_id id, ticket::phase phase) const noexcept {
-  const ticket* which = find(id);
-  return which != nullptr && which->state == phase;
-}
-
 constraint admission::state::bound_of(const ticket& which) const noexcept {
   const constraint bound = ledger_.room(which.workload, which.asked());
   return bound == constraint::none ? constraint::order : bound;

@@ -12,37 +12,53 @@ void admission::state::settle(effects& out) {
   ask_for_wake(out);
 }
 
-void admission::state::expire(effects& out) {
+bool admission::state::expire(effects& out) {
+  if (now_ < next_deadline_) return false;
+  const std::size_t before = queue_.size();
+  next_deadline_ = never;
   for (std::uint32_t left = queue_.waiting_classes(); left != 0; left &= left - 1) {
     const auto c = static_cast<std::size_t>(std::countr_zero(left));
-    while (queue_.size(c) != 0) {
+    while (queue_.size(c) != 0 && queue_.head_deadline(c) <= now_) {
       const std::uint32_t index = queue_.head(c);
-      if (tickets_[index].deadline > now_) break;
       reject_waiter(index, reason::deadline_in_queue, bound_of(tickets_[index]), out);
     }
+    if (queue_.size(c) != 0) next_deadline_ = std::min(next_deadline_, queue_.head_deadline(c));
   }
+  return queue_.size() != before;
 }
 
 bool admission::state::entitled(std::size_t c) const noexcept {
   return ledger_.within_floor(c, tickets_[queue_.head(c)].asked());
 }
 
-// Strict order: a head that waits for room in the pool lets nobody behind it pass.
+// Strict order: a head that waits for room in the pool lets nobody behind it pass. Heads within their floor go first, so the
+// first of the others is only the answer when none of those has settled it.
 std::size_t admission::state::next_to_start() const noexcept {
+  if (ledger_.free().slots <= 0 && slotless_ == 0) return max_workloads;
   const std::uint32_t waiting = queue_.waiting_classes();
-  for (const bool floors : {true, false}) {
-    for (std::size_t rank = 0; rank < rules_.classes.size(); ++rank) {
-      const std::size_t c = by_priority_[rank];
-      if ((waiting >> c & 1U) == 0 || entitled(c) != floors) continue;
-      switch (ledger_.room(c, tickets_[queue_.head(c)].asked())) {
-        case constraint::none: return c;
-        case constraint::pool_slots:
-        case constraint::pool_tokens: return max_workloads;
-        default: break;
-      }
+  std::size_t borrower = max_workloads;
+  bool settled = false;
+  for (std::size_t rank = 0; rank < class_count_; ++rank) {
+    const std::size_t c = by_priority_[rank];
+    if ((waiting >> c & 1U) == 0) continue;
+    const capacity asked = tickets_[queue_.head(c)].asked();
+    const bool within = ledger_.within_floor(c, asked);
+    if (!within && settled) continue;
+    switch (ledger_.room(c, asked)) {
+      case constraint::none:
+        if (within) return c;
+        borrower = c;
+        settled = true;
+        break;
+      case constraint::pool_slots:
+      case constraint::pool_tokens:
+        if (within) return max_workloads;
+        settled = true;
+        break;
+      default: break;
     }
   }
-  return max_workloads;
+  return borrower;
 }
 
 void admission::state::serve(effects& out) {
@@ -113,15 +129,15 @@ void admission::state::reclaim(std::size_t c, capacity target, effects& out) {
 
 void admission::state::ask_for_wake(effects& out) {
   if (queue_.empty()) {
+    next_deadline_ = never;
     if (std::exchange(armed_, never) != never) out.list.push_back({effect::kind::wake_at, 0, {}, 0, never});
     return;
   }
-  instant next = armed_;
-  for (std::uint32_t left = queue_.waiting_classes(); left != 0; left &= left - 1) {
+  instant next = std::min(armed_, next_deadline_);
+  for (std::uint32_t left = stoppable_.empty() ? 0 : queue_.waiting_classes(); left != 0; left &= left - 1) {
     const auto c = static_cast<std::size_t>(std::countr_zero(left));
-    next = std::min(next, tickets_[queue_.head(c)].deadline);
-    if (stoppable_.empty() || !entitled(c)) continue;
     // One that is due has been tried in this event, and is tried again in each.
+    if (!entitled(c)) continue;
     if (const instant due = restore_at(c); due > now_) next = std::min(next, due);
   }
   if (next >= armed_) return;

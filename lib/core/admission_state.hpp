@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/ledger.hpp"
-#include "core/slab.hpp"
+#include "core/saturating.hpp"
 #include "core/stop_list.hpp"
 #include "core/ticket.hpp"
 #include "core/wait_queue.hpp"
@@ -24,13 +24,13 @@ class admission::state {
 
   // The events, as `admission` documents them.
   request_id arrive(const request& what, instant now, effects& out);
-  std::optional<request_id> arrive_at_once(const request& what, instant now);
+  request_id enter(const request& what, instant now);
   bool cancel(request_id id, instant now, effects& out);
   void tick(instant now, effects& out);
   expected<void, error> report(request_id id, const progress& how_far, instant now, effects& out);
   void set_stoppable(request_id id, bool stoppable, instant now, effects& out);
   [[nodiscard]] bool could_be_preempted(request_id id) const noexcept;
-  bool finish(request_id id, ending how, std::optional<usage> used, instant now, effects& out);
+  bool finish(request_id id, ending how, const std::optional<usage>& used, instant now, effects& out);
   expected<void, error> reconfigure(policy next, instant now, effects& out);
   void close(instant now, effects& out);
 
@@ -78,7 +78,8 @@ class admission::state {
 
   /// The steps with which every event ends: who has no time left, who starts, who is stopped for whom, when to wake.
   void settle(effects& out);
-  void expire(effects& out);
+  /// Whether anybody had to go.
+  bool expire(effects& out);
   void serve(effects& out);
   [[nodiscard]] std::size_t next_to_start() const noexcept;
   void restore(effects& out);
@@ -103,12 +104,17 @@ class admission::state {
   instant now_{};
   /// The wish for a tick that was last expressed.
   instant armed_ = never;
+  /// No waiter's deadline is earlier.
+  instant next_deadline_ = never;
+  /// How many waiters ask for no slot.
+  std::size_t slotless_ = 0;
   std::uint64_t next_sequence_ = 1;
   std::uint64_t next_grant_ = 1;
   std::size_t in_flight_ = 0;
+  std::size_t class_count_ = 0;
 
-  slab<ticket> tickets_;
-  slab<grant> grants_;
+  tickets tickets_;
+  grants grants_;
   ledger ledger_;
   wait_queue queue_{tickets_};
   stop_list stoppable_{grants_};
@@ -120,5 +126,46 @@ class admission::state {
   std::array<std::uint8_t, max_workloads> by_priority_{};
   std::array<class_statistics, max_workloads> counts_{};
 };
+
+inline const ticket* admission::state::find(request_id id) const noexcept {
+  if (id.index >= tickets_.size()) return nullptr;
+  const ticket& which = tickets_[id.index];
+  return which.generation == id.generation && which.state != ticket::phase::unknown ? &which : nullptr;
+}
+
+inline bool admission::state::is(request_id id, ticket::phase phase) const noexcept {
+  const ticket* which = find(id);
+  return which != nullptr && which->state == phase;
+}
+
+inline void admission::state::grant_ticket(std::uint32_t index) noexcept {
+  ticket& which = tickets_[index];
+  const std::size_t c = which.workload;
+  const std::uint32_t place = grants_.take();
+  which.grant = place;
+  which.state = ticket::phase::holding;
+  grant& made = grants_[place];
+  made.hold = which.tokens;
+  made.used = {};
+  made.since = now_;
+  made.revision = rules_.revision;
+  made.number = next_grant_++;
+  made.ticket = index;
+  made.listed = made.stoppable = made.stopping = false;
+  ledger_.take(c, which.asked());
+  ++in_flight_;
+  class_statistics& counts = counts_[c];
+  ++counts.in_flight;
+  ++counts.admitted_total;
+  add(counts.reserved_tokens_total, which.tokens);
+}
+
+inline void admission::state::forget(std::uint32_t index) noexcept {
+  ticket& gone = tickets_[index];
+  gone.state = ticket::phase::unknown;
+  // Zero names nobody.
+  if (++gone.generation == 0) gone.generation = 1;
+  tickets_.give(index);
+}
 
 }  // namespace sluice::core

@@ -50,6 +50,14 @@ class ledger {
     return constraint::none;
   }
 
+  /// Whether `asked`, without a negative number, can be held by class `c` at once when nobody waits: then nothing is
+  /// protected. False for a class that is closed or not there.
+  [[nodiscard]] bool room_at_once(std::size_t c, capacity asked) const noexcept {
+    const account& own = accounts_[c];
+    return own.ceiling.slots != 0 && asked.slots <= std::min(own.ceiling.slots - own.held.slots, free_.slots) &&
+           asked.tokens <= std::min(own.ceiling.tokens - own.held.tokens, free_.tokens);
+  }
+
   /// Whether class `c` would still be within its floor with `asked` on top.
   [[nodiscard]] bool within_floor(std::size_t c, capacity asked) const noexcept {
     const account& own = accounts_[c];

@@ -2,7 +2,6 @@
 /// Running work that could be stopped, per class, the newest first: the newest has the least to lose.
 #pragma once
 
-#include "core/slab.hpp"
 #include "core/ticket.hpp"
 
 #include <sluice/core/workload.hpp>
@@ -16,7 +15,7 @@ namespace sluice::core {
 /// remove: O(1). add: O(1) for the newest, else the number of newer ones.
 class stop_list {
  public:
-  explicit stop_list(slab<grant>& grants) : grants_(grants) { newest_.fill(no_grant); }
+  explicit stop_list(grants& all) : grants_(all) { newest_.fill(no_grant); }
   stop_list(const stop_list&) = delete;
   stop_list& operator=(const stop_list&) = delete;
 
@@ -29,7 +28,7 @@ class stop_list {
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
  private:
-  slab<grant>& grants_;
+  grants& grants_;
   std::array<std::uint32_t, max_workloads> newest_{};
   std::size_t size_ = 0;
 };

@@ -2,6 +2,8 @@
 /// What the core remembers of a request: a ticket from its arrival to its end, and beside it a grant while it holds something.
 #pragma once
 
+#include "core/slab.hpp"
+
 #include <sluice/core/cost.hpp>
 #include <sluice/core/request.hpp>
 #include <sluice/core/time.hpp>
@@ -22,7 +24,7 @@ struct alignas(64) ticket {
   std::uint64_t sequence = 0;
   instant arrived{};
   instant deadline = never;
-  /// While holding: its grant.
+  /// While holding: its grant. While unknown: the next free cell.
   std::uint32_t grant = 0;
   std::uint8_t workload = 0;
   phase state = phase::unknown;
@@ -35,8 +37,8 @@ static_assert(sizeof(ticket) == 64);
 /// No grant, in the links of the list of stoppable work.
 inline constexpr std::uint32_t no_grant = 0xffff'ffff;
 
-struct grant {
-  std::uint32_t ticket = 0;
+/// One cache line too: granting and ending work is all that happens while there is room.
+struct alignas(64) grant {
   /// Tokens held now; the slots are the ticket's.
   std::int64_t hold = 0;
   /// The greatest usage reported.
@@ -45,6 +47,8 @@ struct grant {
   std::uint64_t revision = 0;
   /// The order of granting.
   std::uint64_t number = 0;
+  /// The request that holds it; the next free cell when nobody does.
+  std::uint32_t ticket = 0;
   /// Neighbours among the stoppable work of its class, the newest first.
   std::uint32_t newer = no_grant;
   std::uint32_t older = no_grant;
@@ -52,5 +56,9 @@ struct grant {
   bool stoppable = false;
   bool stopping = false;
 };
+static_assert(sizeof(grant) == 64);
+
+using tickets = slab<ticket, &ticket::grant>;
+using grants = slab<grant, &grant::ticket>;
 
 }  // namespace sluice::core

@@ -3,14 +3,8 @@
 #include <utility>
 
 namespace sluice::core {
-namespace {
 
-constexpr std::uint64_t no_deadline = std::uint64_t{1} << 63;
-constexpr std::int64_t key_origin = std::int64_t{1} << 62;
-
-}  // namespace
-
-wait_queue::wait_queue(slab<ticket>& tickets) : tickets_(tickets) {
+wait_queue::wait_queue(tickets& all) : tickets_(all) {
   for (auto& each : classes_) each.heap = dary_heap<item, order>(order{&places_});
 }
 

@@ -4,7 +4,6 @@
 
 #include "core/dary_heap.hpp"
 #include "core/shed_index.hpp"
-#include "core/slab.hpp"
 #include "core/ticket.hpp"
 
 #include <sluice/core/workload.hpp>
@@ -22,7 +21,7 @@ namespace sluice::core {
 /// Because a class is served by deadline, its head is also the first to expire: there is no other timer structure.
 class wait_queue {
  public:
-  explicit wait_queue(slab<ticket>& tickets);
+  explicit wait_queue(tickets& all);
   wait_queue(const wait_queue&) = delete;
   wait_queue& operator=(const wait_queue&) = delete;
 
@@ -37,6 +36,10 @@ class wait_queue {
 
   /// The next of class `c`. Precondition: it waits.
   [[nodiscard]] std::uint32_t head(std::size_t c) const noexcept { return classes_[c].heap.front().index; }
+  [[nodiscard]] instant head_deadline(std::size_t c) const noexcept {
+    const std::uint64_t key = classes_[c].heap.front().key;
+    return key >= no_deadline ? never : instant(duration(static_cast<std::int64_t>(key) - key_origin));
+  }
   /// The one of class `c` that a full queue can best do without, or `shed_index::none`.
   [[nodiscard]] std::uint32_t worst(std::size_t c) const noexcept { return classes_[c].costs.worst(); }
 
@@ -68,9 +71,12 @@ class wait_queue {
     shed_index costs;
   };
 
+  static constexpr std::uint64_t no_deadline = std::uint64_t{1} << 63;
+  static constexpr std::int64_t key_origin = std::int64_t{1} << 62;
+
   [[nodiscard]] static std::uint64_t key_of(const ticket& which) noexcept;
 
-  slab<ticket>& tickets_;
+  tickets& tickets_;
   std::vector<std::uint32_t> places_;
   shed_index::links links_;
   std::array<one_class, max_workloads> classes_;

@@ -28,10 +28,13 @@ class idle_or_late final : public detail::idle_observer,
     timer_.expires_at(never);
   }
 
-  void became_idle() noexcept override { wake(); }
+  void became_idle() noexcept override {
+    leave_time();
+    wake();
+  }
   void due(instant) noexcept override { wake(); }
 
-  void leave_time() noexcept override {
+  void leave_time() noexcept {
     const std::lock_guard lock(time_mutex_);
     if (time_ != nullptr) std::exchange(time_, nullptr)->disarm(*this);
   }

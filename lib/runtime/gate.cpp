@@ -14,6 +14,16 @@ namespace {
 /// Waiters invoked in one turn of the home executor; then others get theirs.
 constexpr std::size_t turn_length = 64;
 
+// A waiter and whether it lives abroad, in one word: what is granted to it is then told without waiting for its memory.
+std::uint64_t tag_of(waiter& who) noexcept {
+  return reinterpret_cast<std::uintptr_t>(&who) | (who.context() != nullptr ? 1U : 0U);
+}
+waiter& waiter_of(std::uint64_t tag) noexcept { return *reinterpret_cast<waiter*>(tag & ~std::uint64_t{1}); }
+bool is_abroad(std::uint64_t tag) noexcept { return (tag & 1U) != 0; }
+
+/// More than `time_source::recent` may lag behind `now`.
+constexpr duration largest_lag = std::chrono::milliseconds(20);
+
 }  // namespace
 
 /// On its way through the home executor, which may destroy it unrun.
@@ -78,8 +88,6 @@ class gate::aftermath {
     unpin();
   }
 
-  [[nodiscard]] const std::vector<std::shared_ptr<idle_observer>>& idle() const noexcept { return idle_; }
-
  private:
   void pin() noexcept {
     if (std::exchange(pinned_, true)) return;
@@ -126,13 +134,17 @@ void gate::abandon(gate* gone) {
     ++gone->busy_;
     drains.add_all(gone->idle_observers_);
   }
-  for (const auto& drain : drains.idle()) drain->leave_time();
   drains.carry_out();
+  {
+    std::unique_lock lock(gone->mutex_);
+    // They may have drains to tell, which then still leave the time source.
+    gone->let_posts_end(lock);
+    gone->time_ = nullptr;
+  }
   gone->own_time_.reset();
   aftermath left(*gone);
   {
     const std::lock_guard lock(gone->mutex_);
-    gone->time_ = nullptr;
     gone->alive_ = false;
     --gone->busy_;
     left.check_unused();
@@ -155,8 +167,8 @@ std::unique_ptr<rejection> gate::refusal(const decision& what) const {
   return std::make_unique<rejection>(what, c < classes.size() ? classes[c].name : '#' + std::to_string(c));
 }
 
-void gate::hand_over(waiter& who, aftermath& left) {
-  if (who.context() != nullptr) {
+void gate::hand_over(waiter& who, bool abroad, aftermath& left) {
+  if (abroad) {
     left.add(who);
     return;
   }
@@ -174,7 +186,7 @@ void gate::apply(aftermath& left) {
       case core::effect::kind::granted:
       case core::effect::kind::rejected: {
         if (each.tag == 0) break;
-        auto& who = *reinterpret_cast<waiter*>(each.tag);
+        waiter& who = waiter_of(each.tag);
         if (each.what == core::effect::kind::granted) {
           who.state = waiter::phase::granted;
           who.id = each.id;
@@ -182,7 +194,7 @@ void gate::apply(aftermath& left) {
           who.state = waiter::phase::rejected;
           who.refused = refusal(effects_.decisions[each.detail]);
         }
-        hand_over(who, left);
+        hand_over(who, is_abroad(each.tag), left);
         break;
       }
       case core::effect::kind::preempt:
@@ -194,6 +206,7 @@ void gate::apply(aftermath& left) {
     }
   }
   effects_.clear();
+  crowded_.store(core_.waiting() != 0, std::memory_order_relaxed);
 }
 
 void gate::note_idle(aftermath& left) {
@@ -201,6 +214,7 @@ void gate::note_idle(aftermath& left) {
 }
 
 core::request_id gate::admit_at_once(const core::request& what) {
+  if (crowded_.load(std::memory_order_relaxed)) return {};
   const instant now = what.deadline == never ? instant::min() : time_->now();
   const std::lock_guard lock(mutex_);
   return core_.enter(what, now);
@@ -229,10 +243,16 @@ expected<core::request_id, rejection> gate::try_admit(core::request what) {
   return unexpected<rejection>(std::move(*refused));
 }
 
+// The exact time is dear, and matters only to a deadline that is near.
+instant gate::present_for(instant deadline) const noexcept {
+  const instant recent = time_->recent();
+  return deadline > after(recent, largest_lag) ? recent : time_->now();
+}
+
 void gate::enqueue(waiter& who, const core::request& what) {
   core::request tagged = what;
-  tagged.tag = reinterpret_cast<std::uintptr_t>(&who);
-  const instant now = what.deadline == never ? time_->recent() : time_->now();
+  tagged.tag = tag_of(who);
+  const instant now = present_for(what.deadline);
   aftermath left(*this);
   {
     const std::lock_guard lock(mutex_);
@@ -261,7 +281,7 @@ void gate::cancel(waiter& who) noexcept {
     what.at = now;
     if (who.state == waiter::phase::waiting) {
       core_.cancel(who.id, now, effects_);
-      hand_over(who, left);
+      hand_over(who, who.context() != nullptr, left);
     } else {
       // Granted, but nobody has been told yet: the capacity goes to the next. It is on its way already.
       core_.finish(who.id, core::ending::released, std::nullopt, now, effects_);
@@ -275,26 +295,23 @@ void gate::cancel(waiter& who) noexcept {
 }
 
 void gate::finish(core::request_id id, core::ending how, const std::optional<usage>& used) noexcept {
-  {
-    const std::lock_guard lock(mutex_);
-    // Nobody to tell: then there are no effects, and the time does not matter.
-    if (core_.waiting() == 0 && alive_ && idle_observers_.empty()) {
-      core_.finish(id, how, used, instant::min(), effects_);
-      return;
-    }
+  std::unique_lock lock(mutex_);
+  // Nobody to tell: then there are no effects, and the time does not matter.
+  if (core_.waiting() == 0 && alive_ && idle_observers_.empty()) {
+    core_.finish(id, how, used, instant::min(), effects_);
+    return;
   }
-  finish_among_others(id, how, used);
+  finish_among_others(std::move(lock), id, how, used);
 }
 
-void gate::finish_among_others(core::request_id id, core::ending how, const std::optional<usage>& used) noexcept {
+void gate::finish_among_others(std::unique_lock<std::mutex> lock, core::request_id id, core::ending how,
+                               const std::optional<usage>& used) noexcept {
   aftermath left(*this);
-  {
-    const std::lock_guard lock(mutex_);
-    core_.finish(id, how, used, clock(), effects_);
-    if (!effects_.list.empty()) apply(left);
-    note_idle(left);
-    left.check_unused();
-  }
+  core_.finish(id, how, used, clock(), effects_);
+  if (!effects_.list.empty()) apply(left);
+  note_idle(left);
+  left.check_unused();
+  lock.unlock();
   left.carry_out();
 }
 
@@ -345,6 +362,20 @@ void gate::tick(instant now) noexcept {
     note_idle(left);
   }
   left.carry_out();
+}
+
+std::optional<rejection> gate::refuse_if_abandoned(const core::request& what) const {
+  const std::lock_guard lock(mutex_);
+  if (alive_) return std::nullopt;
+  decision closed;
+  closed.outcome = outcome::rejected;
+  closed.reason = reason::closed;
+  closed.workload = what.workload;
+  closed.revision = core_.current_policy().revision;
+  closed.asked = what.cost;
+  closed.deadline = what.deadline;
+  closed.at = core_.now();
+  return std::move(*refusal(closed));
 }
 
 void gate::begin_guard(core::request_id id, const std::shared_ptr<stop_source>& stop) {
@@ -471,7 +502,7 @@ void gate::context_gone(asio::execution_context& context) noexcept {
     };
     std::vector<waiter*> parked;
     for (const std::uint64_t tag : core_.waiting_tags()) {
-      auto& who = *reinterpret_cast<waiter*>(tag);
+      waiter& who = waiter_of(tag);
       if (here(who)) parked.push_back(&who);
     }
     const instant now = clock();
@@ -498,8 +529,7 @@ void gate::context_gone(asio::execution_context& context) noexcept {
   aftermath ending(*this);
   {
     std::unique_lock lock(mutex_);
-    const std::size_t before = epoch_++ & 1U;
-    posted_.wait(lock, [&] { return posting_[before] == 0; });
+    let_posts_end(lock);
     if (home) {
       work.swap(home_work_);
       // Its destructor may need the context.
@@ -511,6 +541,11 @@ void gate::context_gone(asio::execution_context& context) noexcept {
     if (!claimed_) watches_.remove_if([&](const watch& each) { return &each.context() == &context; });
   }
   ending.carry_out();
+}
+
+void gate::let_posts_end(std::unique_lock<std::mutex>& lock) noexcept {
+  const std::size_t before = epoch_++ & 1U;
+  posted_.wait(lock, [&] { return posting_[before] == 0; });
 }
 
 drain_result gate::observe_idle(std::shared_ptr<idle_observer> who) {

@@ -31,10 +31,9 @@ namespace sluice::detail {
 /// Woken when a gate becomes idle.
 class idle_observer {
  public:
-  /// Called on any thread, without a lock held: the gate is idle, or its bulkhead is gone.
+  /// Called on any thread, without a lock held: the gate is idle, or its bulkhead is about to go. The time source may not
+  /// be touched after this.
   virtual void became_idle() noexcept = 0;
-  /// The time source is about to go; it may not be touched after this.
-  virtual void leave_time() noexcept = 0;
   /// The context in which it lives.
   [[nodiscard]] virtual asio::execution_context& context() const noexcept = 0;
 
@@ -63,6 +62,7 @@ class gate {
   expected<void, error> reconfigure(const policy& next);
   void close();
 
+  [[nodiscard]] std::optional<rejection> refuse_if_abandoned(const core::request& what) const;
   void begin_guard(core::request_id id, const std::shared_ptr<stop_source>& stop);
   void end_guard(core::request_id id, const stop_source& stop) noexcept;
   [[nodiscard]] bool could_be_preempted(core::request_id id) const noexcept;
@@ -113,16 +113,20 @@ class gate {
   ~gate() = default;
 
   void tick(instant now) noexcept;
-  void finish_among_others(core::request_id id, core::ending how, const std::optional<usage>& used) noexcept;
+  void finish_among_others(std::unique_lock<std::mutex> lock, core::request_id id, core::ending how,
+                           const std::optional<usage>& used) noexcept;
+  [[nodiscard]] instant present_for(instant deadline) const noexcept;
   /// Translates the effects of an event. Under the mutex.
   void apply(aftermath& left);
   void note_idle(aftermath& left);
-  void hand_over(waiter& who, aftermath& left);
+  void hand_over(waiter& who, bool abroad, aftermath& left);
   [[nodiscard]] std::unique_ptr<rejection> refusal(const decision& what) const;
   /// Whether the caller has to destroy the gate: says so once.
   [[nodiscard]] bool claim_if_unused() noexcept;
   void watch_context(asio::execution_context& context);
   void context_gone(asio::execution_context& context) noexcept;
+  /// Waits for the events whose aftermath is being posted now.
+  void let_posts_end(std::unique_lock<std::mutex>& lock) noexcept;
   /// Invokes what is ready, up to a bound, and comes again for the rest.
   void run_ready();
   void take_turn_back(waiter* rest, std::size_t delivered) noexcept;
@@ -132,6 +136,8 @@ class gate {
   mutable std::mutex mutex_;
   core::admission core_;
   core::effects effects_;
+  /// Whether somebody waited when the mutex was last free: then there is no use in trying to pass at once.
+  std::atomic<bool> crowded_{false};
 
   asio::any_io_executor home_;
   std::atomic<asio::execution_context*> home_context_;

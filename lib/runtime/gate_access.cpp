@@ -15,6 +15,9 @@ asio::any_io_executor home_executor(const gate& where) {
   return where.home();
 }
 void delivered(gate& where) noexcept { where.delivered(); }
+std::optional<rejection> refuse_if_abandoned(const gate& where, const core::request& what) {
+  return where.refuse_if_abandoned(what);
+}
 bool could_be_preempted(const gate& where, core::request_id id) noexcept { return where.could_be_preempted(id); }
 void begin_guard(gate& where, core::request_id id, const std::shared_ptr<stop_source>& stop) {
   where.begin_guard(id, stop);

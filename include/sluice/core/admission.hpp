@@ -86,7 +86,13 @@ class admission {
   /// The same, when there is room and nobody waits: grants, without effects. Gives nothing, and changes nothing, in all
   /// other cases. `now` matters only to a request with a deadline; without one it may be `instant::min()`, so that
   /// nothing has to be asked of the clock.
-  [[nodiscard]] std::optional<request_id> arrive_at_once(const request& what, instant now);
+  [[nodiscard]] std::optional<request_id> arrive_at_once(const request& what, instant now) {
+    const request_id id = enter(what, now);
+    if (id == request_id{}) return std::nullopt;
+    return id;
+  }
+  /// The same without the wrapping: `request_id{}`, which names nobody, in all other cases.
+  [[nodiscard]] request_id enter(const request& what, instant now);
 
   /// A waiting request is wanted no more. Gives false, and changes nothing, when it does not wait (any longer).
   bool cancel(request_id id, instant now, effects& out);
@@ -108,7 +114,7 @@ class admission {
 
   /// A grant ends and its capacity returns. `used` is what it really took, if that is known; else what was reported last.
   /// False, and nothing changes, when `id` holds nothing (any longer): a grant ends once.
-  bool finish(request_id id, ending how, std::optional<usage> used, instant now, effects& out);
+  bool finish(request_id id, ending how, const std::optional<usage>& used, instant now, effects& out);
 
   /// Puts a new policy in force. Running work is not revoked: after a shrink nothing new starts until enough has ended.
   /// Waiters that fit now start now; those that could never fit any more are rejected.

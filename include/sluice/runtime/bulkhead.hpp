@@ -80,11 +80,12 @@ class bulkhead {
   /// Errors: every `reason`. A negative cost: `invalid_cost`; more than the pool could hold: `impossible`; a deadline that has
   /// passed: `deadline_passed`; a class that is not in the policy: `unknown_class`.
   /// Complexity: O(log n) in waiters; without waiting, two uncontended locks and no allocation beyond Asio's recycled frame.
-  [[nodiscard]] asio::awaitable<expected<permit, rejection>> admit(cost asked, workload as = interactive,
-                                                                   admit_options options = {});
+  [[nodiscard]] asio::awaitable<expected<permit, rejection>> admit(const cost& asked, workload as = interactive,
+                                                                   const admit_options& options = {});
 
   /// The same without waiting: `reason::no_room` when it cannot start now.
-  [[nodiscard]] expected<permit, rejection> try_admit(cost asked, workload as = interactive, admit_options options = {});
+  [[nodiscard]] expected<permit, rejection> try_admit(const cost& asked, workload as = interactive,
+                                                      const admit_options& options = {});
 
   /// The same for any completion token: the signature is `void(expected<permit, rejection>)`. The handler is called
   /// exactly once, through its associated executor (by default the bulkhead's), never within this call. A handler that is dropped
@@ -136,6 +137,7 @@ auto bulkhead::run(cost asked, workload as, Work work, admit_options options)
     -> asio::awaitable<expected<typename std::invoke_result_t<Work&, permit&>::value_type, rejection>> {
   using value_type = typename std::invoke_result_t<Work&, permit&>::value_type;
   using result_type = expected<value_type, rejection>;
+  detail::gate* const gate = gate_;
   for (;;) {
     auto admitted = co_await admit(asked, as, options);
     if (!admitted) co_return result_type(unexpected<rejection>(std::move(admitted).error()));
@@ -150,6 +152,10 @@ auto bulkhead::run(cost asked, workload as, Work work, admit_options options)
       }
     }
     options.age = held.age();
+    // The permit, but not the bulkhead, is sure to be still there.
+    if (auto gone = detail::refuse_if_abandoned(*gate, to_core({asked, as, options}))) {
+      co_return result_type(unexpected<rejection>(std::move(*gone)));
+    }
   }
 }
 

@@ -60,6 +60,9 @@ class delivery {
   gate& gate_;
 };
 
+/// `reason::closed` when the bulkhead of a gate is gone.
+[[nodiscard]] std::optional<rejection> refuse_if_abandoned(const gate& where, const core::request& what);
+
 /// Whether guarding this grant's work could make a difference.
 [[nodiscard]] bool could_be_preempted(const gate& where, core::request_id id) noexcept;
 
