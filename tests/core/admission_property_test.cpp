@@ -39,7 +39,11 @@ TEST_CASE("any events have the effects of the reference model, and break no inva
 }
 
 TEST_CASE("long runs from fixed seeds agree with the reference model") {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr int seeds = 100;
+#else
   constexpr int seeds = 400;
+#endif
   constexpr int events = 1500;
   std::uint64_t granted = 0;
   std::uint64_t rejected = 0;
@@ -64,7 +68,7 @@ TEST_CASE("long runs from fixed seeds agree with the reference model") {
   // The runs are worth nothing unless they come through every part of the machine.
   MESSAGE((seeds * events) << " events: " << granted << " granted, " << rejected << " rejected, " << preempted
                            << " preempted");
-  CHECK(granted > 50'000);
-  CHECK(rejected > 20'000);
-  CHECK(preempted > 1'000);
+  CHECK(granted > seeds * 100);
+  CHECK(rejected > seeds * 100);
+  CHECK(preempted > seeds * 2);
 }

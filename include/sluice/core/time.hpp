@@ -19,7 +19,7 @@ inline constexpr instant never = instant::max();
 /// `from + length`, held at `never` instead of wrapping. A negative `length` counts as zero.
 [[nodiscard]] constexpr instant after(instant from, duration length) noexcept {
   if (length <= duration::zero()) return from;
-  return length >= never - from && from >= instant{} ? never : from + length;
+  return from >= instant{} && length >= never - from ? never : from + length;
 }
 
 }  // namespace sluice
