@@ -21,14 +21,14 @@ void report(const char* name, const sluice::sim::class_result& work) {
 int main() {
   //! [simulation]
   sluice::policy rules({.slots = 8, .tokens = 40'000});
-  rules[sluice::interactive].restore_within = 1s;
+  rules[sluice::interactive].restore_within = 500ms;
 
   sluice::sim::simulation trial(rules);
   sluice::sim::random draw(42);
   for (sluice::instant when{}; when < sluice::instant{} + 1h; when += draw.exponential(800ms))
     trial.arrive(when, {.workload = sluice::interactive, .cost = {.tokens = 1'600}, .service = draw.exponential(3s)});
-  for (sluice::instant when{}; when < sluice::instant{} + 1h; when += draw.exponential(10s))
-    trial.arrive(when, {.workload = sluice::batch, .cost = {.tokens = 5'000}, .service = draw.exponential(40s)});
+  for (sluice::instant when{}; when < sluice::instant{} + 1h; when += draw.exponential(15s))
+    trial.arrive(when, {.workload = sluice::batch, .cost = {.tokens = 5'000}, .service = draw.exponential(20s)});
   trial.run();
   //! [simulation]
 
