@@ -56,7 +56,9 @@ expected<void, failure> chat_decoder::read(std::string_view json) {
       if (const auto wrong = read_text(member, said)) return wrong;
       if (!said.empty()) into = said;
     } else if (key == "error") {
-      is_error = !member.is_null();
+      bool absent = false;
+      if (const auto wrong = member.is_null().get(absent)) return wrong;
+      is_error = is_error || !absent;
     } else if (key == "object") {
       if (const auto wrong = read_text(member, said)) return wrong;
       is_error = is_error || said == "error";

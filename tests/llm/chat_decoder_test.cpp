@@ -168,7 +168,7 @@ TEST_CASE("an error where an answer was due") {
 
 TEST_CASE("what is no answer is a protocol error that quotes its start") {
   for (const char* text : {"{\"choices\":[{\"delta\":{\"content\":\"x", "{\"choices\":[]", "nope", "[1]", "", "{\"a\":1}{\"b\":2}",
-                           "{\"choices\":[{\"delta\":{\"content\":\"\\q\"}}]}", "{\"id\" 1}", "\"text\"", "\xFF{}"}) {
+                           "{\"choices\":[{\"delta\":{\"content\":\"\\q\"}}]}", "{\"id\" 1}", "{\"error\":nul}", "{\"error\":", "{\"error\"ndex\":0}", "\"text\"", "\xFF{}"}) {
     CAPTURE(text);
     reader from;
     const auto failed = from.chunk(text);
