@@ -39,7 +39,8 @@ answer::verdict answer::add_head_line(std::string_view line) {
     headers_.clear();
     headers_.reserve(12);
     status_ = status_of(line);
-    return verdict::taken;
+    bad_status_ = status_ < 100;
+    return bad_status_ ? verdict::refused : verdict::taken;
   }
   // A folded line belongs to the one before it.
   if (blanks.find(line.front()) != blanks.npos) {
@@ -64,6 +65,7 @@ answer::verdict answer::add_body(std::string_view bytes) {
 }
 
 std::string answer::refusal() const {
+  if (bad_status_) return "the answer's first line has no status";
   if (!has_head_) return "the answer's head is longer than " + grouped(max_head) + " bytes";
   return "the answer's body is longer than max_body (" + grouped(max_body_) + " bytes)";
 }

@@ -21,7 +21,7 @@ class answer {
     taken,
     /// Not now: the reader has to catch up first. Nothing was kept.
     full,
-    /// Not at all: a limit is exceeded. `refusal` says which.
+    /// Not at all: a limit is exceeded, or the head has no status. `refusal` says which.
     refused,
   };
 
@@ -44,8 +44,9 @@ class answer {
   [[nodiscard]] const std::vector<header>& headers() const noexcept { return headers_; }
   /// Bytes of the body so far, read or not.
   [[nodiscard]] std::size_t received() const noexcept { return received_; }
-  /// What the refused bytes would have exceeded, to be said after the peer's name.
+  /// Why bytes were refused, to be said after the peer's name, and what kind of failure that is.
   [[nodiscard]] std::string refusal() const;
+  [[nodiscard]] errc refusal_kind() const noexcept { return bad_status_ ? errc::protocol_error : errc::too_large; }
 
  private:
   std::vector<header> headers_;
@@ -56,6 +57,7 @@ class answer {
   std::size_t head_size_ = 0;
   int status_ = 0;
   bool has_head_ = false;
+  bool bad_status_ = false;
 };
 
 }  // namespace sluice::http

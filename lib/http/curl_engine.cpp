@@ -95,7 +95,7 @@ void curl_engine::context_gone() noexcept { shut(farewell::drop_own); }
 
 void curl_engine::shut(farewell how) noexcept {
   std::vector<resumption> dropped;
-  guard held(mutex_);
+  guard held = lock();
   if (multi_ == nullptr) return;
   while (!running_.empty()) stop(held, *running_.back(), error(errc::cancelled, "the transport was closed"));
   idle_handles_.clear();
@@ -168,7 +168,8 @@ void curl_engine::collect() {
     exchange& what = *easy_handle::of(message->easy_handle)->owner();
     std::optional<error> failure;
     if (result != CURLE_OK || !what.received().has_head()) {
-      failure = what.explain(result == CURLE_OK ? CURLE_WEIRD_SERVER_REPLY : result);
+      // libcurl finds nothing wrong with a head that breaks off.
+      failure = what.explain(result == CURLE_OK ? CURLE_PARTIAL_FILE : result);
     }
     release_handle(what, result == CURLE_OK);
     what.end(std::move(failure));
@@ -197,7 +198,7 @@ void curl_engine::resume_ready(guard& held, bool in_place) {
     resumption self = what.take_waiter();
     held.unlock();
     resume(std::move(self), in_place);
-    held.lock();
+    held = lock();
   }
 }
 
@@ -224,7 +225,7 @@ void curl_engine::settle(guard held, bool in_place) {
 }
 
 void curl_engine::on_ready(curl_socket_t socket, std::uint64_t generation, int direction, bool failed) {
-  guard held(mutex_);
+  guard held = lock();
   const auto index = static_cast<std::size_t>(socket);
   if (multi_ == nullptr || index >= watches_.size() || !watches_[index]) return;
   socket_watch& seen = *watches_[index];
@@ -237,7 +238,7 @@ void curl_engine::on_ready(curl_socket_t socket, std::uint64_t generation, int d
 }
 
 void curl_engine::on_kick() {
-  guard held(mutex_);
+  guard held = lock();
   kick_posted_ = false;
   if (multi_ == nullptr || !kick_) return;
   kick_ = false;
@@ -252,7 +253,7 @@ void curl_engine::post_kick() {
 }
 
 void curl_engine::on_timer_due(std::uint64_t generation) {
-  guard held(mutex_);
+  guard held = lock();
   if (multi_ == nullptr || generation != timer_generation_) return;
   timer_due_ = steady::time_point::max();
   if (curl_due_ <= steady::now()) {

@@ -38,7 +38,16 @@ class curl_engine final : public context_hook, public std::enable_shared_from_th
   // For exchanges. Each takes the lock, or is handed it.
 
   using guard = std::unique_lock<std::mutex>;
-  [[nodiscard]] guard lock() { return guard(mutex_); }
+  [[nodiscard]] guard lock() {
+    guard held(mutex_);
+    now_ = never;
+    return held;
+  }
+  /// The present, read once while the lock is held.
+  [[nodiscard]] instant now() noexcept {
+    if (now_ == never) now_ = time_.now();
+    return now_;
+  }
   [[nodiscard]] bool is_open(const guard&) const noexcept { return multi_ != nullptr; }
   /// Takes a handle for `what` and queues its start.
   void start(const guard&, exchange& what);
@@ -96,6 +105,7 @@ class curl_engine final : public context_hook, public std::enable_shared_from_th
   const curl_options options_;
 
   std::mutex mutex_;
+  instant now_ = never;
   CURLM* multi_ = nullptr;
   std::vector<exchange*> running_;
   std::vector<std::unique_ptr<easy_handle>> handles_;

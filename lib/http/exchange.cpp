@@ -31,8 +31,7 @@ exchange* owner_of(void* handle) noexcept { return static_cast<easy_handle*>(han
 exchange::exchange(std::shared_ptr<curl_engine> engine, request what)
     : engine_(std::move(engine)),
       request_(std::move(what)),
-      answer_(request_.max_body, engine_->options().read_buffer),
-      limits_(request_.limits, engine_->time().now()) {}
+      answer_(request_.max_body, engine_->options().read_buffer) {}
 
 exchange::~exchange() {
   auto held = engine_->lock();
@@ -45,9 +44,10 @@ exchange::~exchange() {
 std::optional<error> exchange::begin() {
   auto held = engine_->lock();
   if (!engine_->is_open(held)) return error(errc::cancelled, origin_of(request_.url()) + ": the transport is closed");
-  if (limits_.passed(engine_->time().now()) == errc::deadline_exceeded) {
+  if (request_.limits.deadline <= engine_->now()) {
     return error(errc::deadline_exceeded, origin_of(request_.url()) + ": the deadline passed before anything was sent");
   }
+  limits_ = limit_clock(request_.limits, engine_->now());
   engine_->start(held, *this);
   watch_limits();
   engine_->settle(std::move(held), false);
@@ -113,7 +113,7 @@ std::optional<expected<std::string, error>> exchange::take_body() {
     auto bytes = answer_.take_body();
     if (paused_ && is_running()) {
       paused_ = false;
-      limits_.received(engine_->time().now());
+      limits_.received(engine_->now());
       watch_limits();
       engine_->resume_reading(held, *this);
       engine_->settle(std::move(held), false);
@@ -127,7 +127,7 @@ std::optional<expected<std::string, error>> exchange::take_body() {
 
 error exchange::explain(CURLcode result) const {
   const std::string origin = origin_of(request_.url());
-  if (refused_) return {errc::too_large, origin + ": " + answer_.refusal()};
+  if (refused_) return {answer_.refusal_kind(), origin + ": " + answer_.refusal()};
   return transfer_error(result, connected_, origin, easy_->detail(), answer_.received());
 }
 
@@ -162,7 +162,7 @@ void exchange::check_limits() {
   auto held = engine_->lock();
   if (!is_running()) return;
   armed_for_ = never;
-  const errc which = limits_.passed(engine_->time().now());
+  const errc which = limits_.passed(engine_->now());
   if (which == errc::ok) return watch_limits();
   engine_->stop(held, *this, limit_error(which));
   engine_->settle(std::move(held), true);
@@ -204,7 +204,7 @@ std::size_t exchange::on_body(char* bytes, std::size_t one, std::size_t count, v
   const std::string_view part(bytes, one * count);
   switch (self->answer_.add_body(part)) {
     case answer::verdict::taken:
-      self->limits_.received(self->engine_->time().now());
+      self->limits_.received(self->engine_->now());
       self->wake_if_satisfied();
       return part.size();
     case answer::verdict::full:
@@ -229,7 +229,7 @@ std::size_t exchange::on_head_line(char* bytes, std::size_t one, std::size_t cou
     return 0;
   }
   if (first) {
-    self->limits_.received(self->engine_->time().now());
+    self->limits_.received(self->engine_->now());
     self->watch_limits();
     self->wake_if_satisfied();
   }
@@ -242,7 +242,7 @@ int exchange::on_connected(void* handle, char*, char*, int, int) noexcept try {
   exchange* const self = owner_of(handle);
   if (self == nullptr) return CURL_PREREQFUNC_ABORT;
   self->connected_ = true;
-  self->limits_.connected(self->engine_->time().now());
+  self->limits_.connected(self->engine_->now());
   self->watch_limits();
   return CURL_PREREQFUNC_OK;
 } catch (...) {
@@ -253,7 +253,7 @@ curl_socket_t exchange::on_open_socket(void* handle, curlsocktype, curl_sockaddr
   if (exchange* const self = owner_of(handle); self != nullptr && self->connected_) {
     // A kept-alive connection turned out to be dead: libcurl makes a new one.
     self->connected_ = false;
-    self->limits_.connecting(self->engine_->time().now());
+    self->limits_.connecting(self->engine_->now());
   }
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }

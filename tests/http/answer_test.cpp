@@ -59,10 +59,15 @@ TEST_CASE("a folded line continues the one before it, and a line that is no head
   CHECK(a.headers()[0].value() == "b c");
 }
 
-TEST_CASE("a status that is no number never completes a head") {
-  answer a(100, 100);
-  feed(a, {"HTTP/1.1 abc\r\n", "\r\n"});
-  CHECK_FALSE(a.has_head());
+TEST_CASE("a status that is no number is refused") {
+  for (const auto line : {"HTTP/1.1 abc\r\n", "HTTP/1.1\r\n", "HTTP/1.1 20\r\n", "HTTP/1.1 042 OK\r\n"}) {
+    CAPTURE(line);
+    answer a(100, 100);
+    CHECK(a.add_head_line(line) == verdict::refused);
+    CHECK_FALSE(a.has_head());
+    CHECK(a.refusal_kind() == sluice::errc::protocol_error);
+    CHECK(a.refusal() == "the answer's first line has no status");
+  }
 }
 
 TEST_CASE("a head has a limit in all, not per line") {
@@ -75,6 +80,7 @@ TEST_CASE("a head has a limit in all, not per line") {
   CHECK(last == verdict::refused);
   // The status line takes the place of one.
   CHECK(lines == answer::max_head / line.size());
+  CHECK(a.refusal_kind() == sluice::errc::too_large);
   CHECK(a.refusal() == "the answer's head is longer than 262,144 bytes");
 }
 

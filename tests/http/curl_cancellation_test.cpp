@@ -173,6 +173,11 @@ TEST_CASE_FIXTURE(loop_fixture, "many cancellations among many exchanges: the ot
     for (std::size_t i = 0; i < all.size(); i += 2) cancel(*all[i]);
     for (std::size_t i = 0; i < all.size(); ++i) {
       run_until([&] { return all[i]->ended; });
+      if (i % 2 == 0 && all[i]->failure) {
+        // Cancelled before its first step: the first co_await throws.
+        CHECK_THROWS_AS(std::rethrow_exception(all[i]->failure), std::system_error);
+        continue;
+      }
       const whole& got = all[i]->value.value();
       if (i % 2 == 1 || got.failure == error()) {
         CHECK(got.body == "ok");
