@@ -13,18 +13,19 @@ const std::vector<std::string>& arm_names() {
 
 sluice::policy sluice_policy() {
   using namespace std::chrono_literals;
-  // The provider runs 32 at once, but is at its best long before: four at once get more than half of all the
+  // The provider takes 32 at once, but is at its best long before: four at once get more than half of all the
   // throughput there is, and each one more only makes the others slower.
-  sluice::policy rules({.slots = 6, .tokens = 64'000});
+  sluice::policy rules({.slots = 4, .tokens = 64'000});
+  // All of it is there for chats. What they leave idle is lent, and comes back within 20 ms when they want it.
   auto& chats = rules[sluice::interactive];
   chats.priority = 10;
-  chats.floor = {.slots = 5, .tokens = 48'000};
+  chats.floor = {.slots = 4, .tokens = 48'000};
   chats.ceiling = {sluice::unlimited, sluice::unlimited};
-  chats.restore_within = 100ms;
+  chats.restore_within = 20ms;
+  // Two at once at most: what runs beside a chat is felt by the chat.
   auto& agents = rules[sluice::batch];
   agents.priority = 0;
-  agents.floor = {.slots = 1, .tokens = 16'000};
-  // It may borrow one slot, no more: what runs beside a chat is felt by the chat.
+  agents.floor = {.slots = 0, .tokens = 16'000};
   agents.ceiling = {.slots = 2, .tokens = 32'000};
   agents.preemptible = true;
   return rules;

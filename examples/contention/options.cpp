@@ -21,6 +21,12 @@ CLI::Validator within(double least, double greatest) {
   return {check, "NUMBER"};
 }
 
+// For whole numbers that are not negative. (CLI11 takes "-1" for the greatest one.)
+std::string digits_only(std::string& text) {
+  const bool good = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  return good ? std::string() : "'" + text + "' is not a whole number";
+}
+
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
@@ -57,7 +63,9 @@ sluice::expected<options, usage_stop> read_options(int argc, const char* const* 
   app.add_option("--seconds", read.seconds, "How long each arm takes on new work")
       ->check(within(0.1, 3600))
       ->capture_default_str();
-  app.add_option("--seed", read.seed, "Arrivals and sizes; the same in every arm")->capture_default_str();
+  app.add_option("--seed", read.seed, "Arrivals and sizes; the same in every arm")
+      ->check(CLI::Validator(digits_only, "NUMBER"))
+      ->capture_default_str();
   app.add_option("--chats", read.chats_per_second, "Chats that arrive each second")
       ->check(within(0.01, 1000))
       ->capture_default_str();

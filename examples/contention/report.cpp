@@ -4,6 +4,7 @@
 #include "table.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 
 namespace contention {
@@ -15,8 +16,28 @@ std::string label(const arm_result& result, const options& asked) {
   return result.name;
 }
 
+struct waste {
+  std::int64_t chats = 0;
+  std::int64_t agents = 0;
+};
+
+// Tokens that were of no use to anybody. On our side only those are known of which something arrived. The mock knows
+// all, but not whose they were: they are the chats' unless work of the batch was preempted, since its deadlines are
+// far.
+waste wasted(const arm_result& result) {
+  const auto& chats = result.accounts[sluice::interactive];
+  const auto& agents = result.accounts[sluice::batch];
+  waste known{chats.wasted_tokens_total + result.chats.broken_tokens,
+              agents.wasted_tokens_total + result.agents.broken_tokens};
+  if (!result.truth) return known;
+  const auto unknown =
+      result.truth->wasted_input_tokens + result.truth->wasted_output_tokens - known.chats - known.agents;
+  (agents.preempted_total > 0 ? known.agents : known.chats) += std::max<std::int64_t>(unknown, 0);
+  return known;
+}
+
 std::vector<std::string> row(const std::string& name, const char* work, const tally& seen,
-                             const sluice::class_statistics& gate) {
+                             const sluice::class_statistics& gate, std::int64_t wasted_tokens) {
   const auto quantile = [](const std::vector<double>& values, double q) {
     return values.empty() ? std::string("-") : in_seconds(percentile(values, q));
   };
@@ -31,7 +52,7 @@ std::vector<std::string> row(const std::string& name, const char* work, const ta
           with_commas(seen.too_many),
           with_commas(seen.refused),
           with_commas(gate.preempted_total),
-          with_commas(gate.wasted_tokens_total + seen.broken_tokens)};
+          with_commas(wasted_tokens)};
 }
 
 void list_failures(std::string& text, const std::string& name, const char* work, const tally& seen) {
@@ -115,11 +136,12 @@ std::string result_table(const std::vector<arm_result>& results, const options& 
   std::string failures;
   for (const auto& each : results) {
     const auto name = label(each, asked);
+    const auto lost = wasted(each);
     rows.add_rule();
-    rows.add(row(name, "chats", each.chats, each.accounts[sluice::interactive]));
+    rows.add(row(name, "chats", each.chats, each.accounts[sluice::interactive], lost.chats));
     list_failures(failures, name, "chats", each.chats);
     if (!each.with_batch) continue;
-    rows.add(row("", "agent runs", each.agents, each.accounts[sluice::batch]));
+    rows.add(row("", "agent runs", each.agents, each.accounts[sluice::batch], lost.agents));
     list_failures(failures, name, "agent runs", each.agents);
   }
   return rows.text() + (failures.empty() ? "" : '\n' + failures) + provider_table(results, asked);
