@@ -43,17 +43,6 @@ void resume(resumption self, bool in_place) {
 
 }  // namespace
 
-struct curl_engine::ready_handler {
-  std::shared_ptr<curl_engine> engine;
-  curl_socket_t socket;
-  int direction;
-  std::uint64_t generation;
-
-  void operator()(const asio::error_code& failure) {
-    if (failure != asio::error::operation_aborted) engine->on_ready(socket, generation, direction, bool(failure));
-  }
-};
-
 std::shared_ptr<curl_engine> curl_engine::make(const asio::any_io_executor& executor, time_source& time,
                                                curl_options options) {
   set_up_libcurl_once();
@@ -63,9 +52,17 @@ std::shared_ptr<curl_engine> curl_engine::make(const asio::any_io_executor& exec
 }
 
 curl_engine::curl_engine(const asio::any_io_executor& executor, time_source& time, curl_options options)
-    : executor_(executor), time_(time), options_(std::move(options)), timer_(std::in_place, executor) {}
+    : executor_(executor),
+      time_(time),
+      options_(std::move(options)),
+      sockets_ready_(std::in_place, executor, sockets_.native_handle()),
+      timer_(std::in_place, executor) {}
 
-curl_engine::~curl_engine() { close(); }
+curl_engine::~curl_engine() {
+  close();
+  // Without `open` there was nothing to close, but the set keeps its descriptor to itself.
+  if (sockets_ready_) sockets_ready_->release();
+}
 
 void curl_engine::open() {
   multi_ = curl_multi_init();
@@ -100,10 +97,9 @@ void curl_engine::shut(farewell how) noexcept {
   while (!running_.empty()) stop(held, *running_.back(), error(errc::cancelled, "the transport was closed"));
   idle_handles_.clear();
   handles_.clear();
-  // libcurl closes its connections in here and reports each: the watches have to be there still.
   curl_multi_cleanup(std::exchange(multi_, nullptr));
-  watches_.clear();
-  touched_.clear();
+  sockets_ready_->release();
+  sockets_ready_.reset();
   timer_.reset();
   exchange* next = first_ready_;
   while (how == farewell::drop_own && next != nullptr) {
@@ -165,7 +161,7 @@ void curl_engine::collect() {
   while (const CURLMsg* const message = curl_multi_info_read(multi_, &left)) {
     if (message->msg != CURLMSG_DONE) continue;
     const CURLcode result = message->data.result;
-    exchange& what = *easy_handle::of(message->easy_handle)->owner();
+    exchange& what = *easy_handle::of(message->easy_handle).owner();
     std::optional<error> failure;
     if (result != CURLE_OK || !what.received().has_head()) {
       // libcurl finds nothing wrong with a head that breaks off.
@@ -205,6 +201,7 @@ void curl_engine::resume_ready(guard& held, bool in_place) {
 // ------------------------------------------------------------------------------------------------ driving libcurl
 
 void curl_engine::act(curl_socket_t socket, int directions) {
+  now_ = never;
   int running = 0;
   curl_multi_socket_action(multi_, socket, directions, &running);
   // libcurl may ask for the next step at once; a bound, so that one that always asks cannot hold the loop.
@@ -217,24 +214,33 @@ void curl_engine::act(curl_socket_t socket, int directions) {
 void curl_engine::settle(guard held, bool in_place) {
   if (multi_ != nullptr) {
     collect();
-    arm_watches();
+    wait_for_sockets();
     arm_timer();
     post_kick();
   }
   resume_ready(held, in_place);
 }
 
-void curl_engine::on_ready(curl_socket_t socket, std::uint64_t generation, int direction, bool failed) {
+void curl_engine::on_ready() {
   guard held = lock();
-  const auto index = static_cast<std::size_t>(socket);
-  if (multi_ == nullptr || index >= watches_.size() || !watches_[index]) return;
-  socket_watch& seen = *watches_[index];
-  if (seen.generation() != generation) return;
-  seen.pending &= ~direction;
-  if ((seen.wanted & direction) == 0) return;
-  if (!std::exchange(seen.touched, true)) touched_.push_back(socket);
-  act(socket, direction | (failed ? CURL_CSELECT_ERR : 0));
+  waiting_for_sockets_ = false;
+  if (multi_ == nullptr) return;
+  for (const auto& [socket, directions] : sockets_.poll()) {
+    // An earlier one's step may have closed a later one.
+    if (sockets_.is_wanted(socket, directions)) act(socket, directions);
+  }
   settle(std::move(held), true);
+}
+
+void curl_engine::wait_for_sockets() {
+  // With nothing on its way, a pending wait would only keep the context's run() from returning.
+  if (running_.empty()) {
+    if (waiting_for_sockets_) sockets_ready_->cancel();
+    return;
+  }
+  if (std::exchange(waiting_for_sockets_, true)) return;
+  sockets_ready_->async_wait(asio::posix::stream_descriptor::wait_read,
+                             [self = shared_from_this()](const asio::error_code&) { self->on_ready(); });
 }
 
 void curl_engine::on_kick() {
@@ -264,7 +270,6 @@ void curl_engine::on_timer_due(std::uint64_t generation) {
 }
 
 void curl_engine::arm_timer() {
-  // With nothing on its way, a pending wait would only keep the context's run() from returning.
   if (curl_due_ == steady::time_point::max() || running_.empty()) {
     if (running_.empty()) stop_timer();
     return;
@@ -286,59 +291,14 @@ void curl_engine::stop_timer() noexcept {
 
 // ------------------------------------------------------------------------------------------------ descriptors
 
-void curl_engine::watch(curl_socket_t socket, int directions) {
-  const auto index = static_cast<std::size_t>(socket);
-  if (index >= watches_.size()) watches_.resize(index + 1);
-  std::unique_ptr<socket_watch>& slot = watches_[index];
-  // Only a registration that outlived libcurl's interest can be of another socket by now.
-  if (slot && slot->wanted == 0 && !slot->is_same_socket(socket)) slot.reset();
-  if (!slot) slot = std::make_unique<socket_watch>(executor_, socket, ++generation_);
-  slot->wanted = directions;
-  if (!std::exchange(slot->touched, true)) touched_.push_back(socket);
-}
-
-void curl_engine::forget(curl_socket_t socket) noexcept {
-  const auto index = static_cast<std::size_t>(socket);
-  if (index < watches_.size()) watches_[index].reset();
-}
-
-void curl_engine::arm_watches() {
-  for (const curl_socket_t socket : touched_) {
-    socket_watch* const one = watches_[static_cast<std::size_t>(socket)].get();
-    if (one == nullptr) continue;
-    one->touched = false;
-    for (const int direction : {CURL_CSELECT_IN, CURL_CSELECT_OUT}) {
-      if ((one->wanted & direction) == 0 || (one->pending & direction) != 0) continue;
-      one->pending |= direction;
-      const auto kind = direction == CURL_CSELECT_IN ? asio::posix::stream_descriptor::wait_read
-                                                     : asio::posix::stream_descriptor::wait_write;
-      one->descriptor().async_wait(kind, ready_handler{shared_from_this(), socket, direction, one->generation()});
-    }
-  }
-  touched_.clear();
-}
-
-int curl_engine::on_socket(CURL* easy, curl_socket_t socket, int what, void* engine, void*) noexcept try {
-  auto& self = *static_cast<curl_engine*>(engine);
+int curl_engine::on_socket(CURL*, curl_socket_t socket, int what, void* engine, void*) noexcept try {
+  descriptor_set& sockets = static_cast<curl_engine*>(engine)->sockets_;
   switch (what) {
-    case CURL_POLL_IN: self.watch(socket, CURL_CSELECT_IN); return 0;
-    case CURL_POLL_OUT: self.watch(socket, CURL_CSELECT_OUT); return 0;
-    case CURL_POLL_INOUT: self.watch(socket, CURL_CSELECT_IN | CURL_CSELECT_OUT); return 0;
-    default: break;
+    case CURL_POLL_IN: return sockets.want(socket, CURL_CSELECT_IN) ? 0 : -1;
+    case CURL_POLL_OUT: return sockets.want(socket, CURL_CSELECT_OUT) ? 0 : -1;
+    case CURL_POLL_INOUT: return sockets.want(socket, CURL_CSELECT_IN | CURL_CSELECT_OUT) ? 0 : -1;
+    default: sockets.rest(socket); return 0;
   }
-  // A connection that has carried a request is announced before it is closed, so its registration can wait for the next
-  // one. Sockets of unfinished connections are closed without a word.
-  const auto index = static_cast<std::size_t>(socket);
-  socket_watch* const one = index < self.watches_.size() ? self.watches_[index].get() : nullptr;
-  if (one == nullptr) return 0;
-  const easy_handle* const user = easy_handle::of(easy);
-  const exchange* const owner = user != nullptr ? user->owner() : nullptr;
-  if (owner != nullptr && owner->is_connected() && one->pending == 0) {
-    one->wanted = 0;
-  } else {
-    self.forget(socket);
-  }
-  return 0;
 } catch (...) {
   return -1;
 }
@@ -352,7 +312,7 @@ int curl_engine::on_timer(CURLM*, long milliseconds, void* engine) noexcept {
 }
 
 int curl_engine::on_close_socket(void* engine, curl_socket_t socket) noexcept {
-  static_cast<curl_engine*>(engine)->forget(socket);
+  static_cast<curl_engine*>(engine)->sockets_.forget(socket);
   return ::close(socket);
 }
 

@@ -1,15 +1,16 @@
 /// \file
 /// `curl_engine`: libcurl's multi interface on an Asio executor. One lock guards libcurl and all exchanges; no user's
-/// code runs under it. libcurl owns every descriptor; the engine only waits for their readiness.
+/// code runs under it. libcurl owns every descriptor; the loop waits for one only, that of the `descriptor_set`.
 #pragma once
 
-#include "http/socket_watch.hpp"
+#include "http/descriptor_set.hpp"
 #include "runtime/context_hook.hpp"
 
 #include <sluice/http/curl_transport.hpp>
 #include <sluice/runtime/time_source.hpp>
 
 #include <asio/any_io_executor.hpp>
+#include <asio/posix/stream_descriptor.hpp>
 #include <asio/steady_timer.hpp>
 
 #include <curl/curl.h>
@@ -67,10 +68,11 @@ class curl_engine final : public context_hook, public std::enable_shared_from_th
   [[nodiscard]] const asio::any_io_executor& executor() const noexcept { return executor_; }
   [[nodiscard]] bool lives_in_context_of(const asio::any_io_executor& other) const noexcept;
 
+  /// libcurl has opened `socket`.
+  void socket_opened(curl_socket_t socket) noexcept { sockets_.renew(socket); }
   static int on_close_socket(void* engine, curl_socket_t socket) noexcept;
 
  private:
-  struct ready_handler;
   enum class farewell {
     /// Their coroutines learn that they were cancelled.
     resume_all,
@@ -83,18 +85,16 @@ class curl_engine final : public context_hook, public std::enable_shared_from_th
   void context_gone() noexcept override;
   void shut(farewell how) noexcept;
 
-  static int on_socket(CURL* easy, curl_socket_t socket, int what, void* engine, void* watch) noexcept;
+  static int on_socket(CURL* easy, curl_socket_t socket, int what, void* engine, void* unused) noexcept;
   static int on_timer(CURLM* multi, long milliseconds, void* engine) noexcept;
 
-  void on_ready(curl_socket_t socket, std::uint64_t generation, int direction, bool failed);
+  void on_ready();
   void on_kick();
   void on_timer_due(std::uint64_t generation);
   void act(curl_socket_t socket, int directions);
   void collect();
   void release_handle(exchange& what, bool clean) noexcept;
-  void watch(curl_socket_t socket, int directions);
-  void forget(curl_socket_t socket) noexcept;
-  void arm_watches();
+  void wait_for_sockets();
   void arm_timer();
   void stop_timer() noexcept;
   void post_kick();
@@ -111,9 +111,9 @@ class curl_engine final : public context_hook, public std::enable_shared_from_th
   std::vector<std::unique_ptr<easy_handle>> handles_;
   std::vector<easy_handle*> idle_handles_;
 
-  std::vector<std::unique_ptr<socket_watch>> watches_;
-  std::vector<curl_socket_t> touched_;
-  std::uint64_t generation_ = 0;
+  descriptor_set sockets_;
+  std::optional<asio::posix::stream_descriptor> sockets_ready_;
+  bool waiting_for_sockets_ = false;
 
   std::optional<asio::steady_timer> timer_;
   std::chrono::steady_clock::time_point curl_due_ = std::chrono::steady_clock::time_point::max();

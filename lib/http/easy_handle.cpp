@@ -111,10 +111,10 @@ void easy_handle::set_headers(const request& what) {
   set(CURLOPT_HTTPHEADER, nodes_.empty() ? static_cast<curl_slist*>(nullptr) : nodes_.data());
 }
 
-easy_handle* easy_handle::of(CURL* easy) noexcept {
+easy_handle& easy_handle::of(CURL* easy) noexcept {
   char* self = nullptr;
-  if (easy != nullptr) curl_easy_getinfo(easy, CURLINFO_PRIVATE, &self);
-  return reinterpret_cast<easy_handle*>(self);
+  curl_easy_getinfo(easy, CURLINFO_PRIVATE, &self);
+  return *reinterpret_cast<easy_handle*>(self);
 }
 
 }  // namespace sluice::http

@@ -32,8 +32,8 @@ class easy_handle {
   [[nodiscard]] exchange* owner() const noexcept { return owner_; }
   /// libcurl's own words about the last failure, or an empty text.
   [[nodiscard]] const char* detail() const noexcept { return detail_.data(); }
-  /// The handle behind libcurl's pointer; null for the handles that libcurl makes for itself to close connections.
-  [[nodiscard]] static easy_handle* of(CURL* easy) noexcept;
+  /// The handle behind libcurl's pointer, which must be one of ours.
+  [[nodiscard]] static easy_handle& of(CURL* easy) noexcept;
 
  private:
   struct cleanup {

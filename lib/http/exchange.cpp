@@ -250,12 +250,16 @@ int exchange::on_connected(void* handle, char*, char*, int, int) noexcept try {
 }
 
 curl_socket_t exchange::on_open_socket(void* handle, curlsocktype, curl_sockaddr* address) noexcept {
-  if (exchange* const self = owner_of(handle); self != nullptr && self->connected_) {
+  exchange* const self = owner_of(handle);
+  if (self == nullptr) return CURL_SOCKET_BAD;
+  if (self->connected_) {
     // A kept-alive connection turned out to be dead: libcurl makes a new one.
     self->connected_ = false;
     self->limits_.connecting(self->engine_->now());
   }
-  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  const curl_socket_t socket = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  if (socket != CURL_SOCKET_BAD) self->engine_->socket_opened(socket);
+  return socket;
 }
 
 }  // namespace sluice::http

@@ -59,7 +59,6 @@ class exchange final : public time_source::entry, public context_hook, public st
   // For the engine, under its lock.
 
   [[nodiscard]] bool is_running() const noexcept { return easy_ != nullptr; }
-  [[nodiscard]] bool is_connected() const noexcept { return connected_; }
   /// The error for libcurl's `result`.
   [[nodiscard]] error explain(CURLcode result) const;
   /// It is over, well or with `failure`.
