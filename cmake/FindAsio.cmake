@@ -28,6 +28,11 @@ if(Asio_FOUND AND NOT TARGET Asio::asio)
     INTERFACE_INCLUDE_DIRECTORIES "${Asio_INCLUDE_DIR}"
     INTERFACE_COMPILE_DEFINITIONS ASIO_STANDALONE
     INTERFACE_LINK_LIBRARIES Threads::Threads)
+  if(Asio_VERSION VERSION_LESS 1.26)
+    # Else Asio allocates in one of two ways, by whether a standard header came before its own: sources that differ in
+    # that free each other's memory in the wrong way.
+    set_property(TARGET Asio::asio APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS ASIO_DISABLE_STD_ALIGNED_ALLOC)
+  endif()
   # Asio before 1.26 does not see by itself that clang has coroutines.
   if(Asio_VERSION VERSION_LESS 1.26)
     set_property(TARGET Asio::asio APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS
