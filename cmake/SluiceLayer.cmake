@@ -8,7 +8,7 @@ function(sluice_options target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
-    -Woverloaded-virtual -Wcast-qual -Wnull-dereference
+    -Woverloaded-virtual -Wcast-qual
     # GCC 12 inlines one of operator new and delete of a coroutine frame, and takes them for a mismatched pair.
     $<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete>
     $<$<BOOL:${SLUICE_WARNINGS_AS_ERRORS}>:-Werror>)
@@ -19,8 +19,6 @@ function(sluice_options target)
     if(SLUICE_SANITIZE MATCHES "thread")
       # ThreadSanitizer does not understand fences.
       target_compile_definitions(${target} PRIVATE ASIO_DISABLE_FENCED_BLOCK)
-      # Without fences GCC 12 sees null dereferences in Asio's scheduler where its functions are inlined.
-      target_compile_options(${target} PRIVATE -Wno-null-dereference)
     endif()
   endif()
   if(SLUICE_BUILD_FUZZERS)
