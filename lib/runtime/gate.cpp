@@ -35,7 +35,7 @@ class gate::drain_turn {
   drain_turn& operator=(const drain_turn&) = delete;
   drain_turn& operator=(drain_turn&&) = delete;
   ~drain_turn() {
-    if (gate_ != nullptr) gate_->take_turn_back(nullptr, 0);
+    if (gate_ != nullptr) gate_->take_turn_back(nullptr, nullptr, 0);
   }
   void operator()() { std::exchange(gate_, nullptr)->run_ready(); }
 
@@ -422,35 +422,34 @@ void gate::delivered() noexcept {
   left.carry_out();
 }
 
+// Takes all that is ready and gives back what is too much for a turn: to look for the last of a turn would wait for the
+// memory of each.
 void gate::run_ready() {
-  waiter* batch = nullptr;
+  waiter* rest = nullptr;
+  waiter* last = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    batch = ready_first_;
-    waiter** end = &ready_first_;
-    for (std::size_t n = 0; n < turn_length && *end != nullptr; ++n) end = &(*end)->next;
-    ready_first_ = *end;
-    if (ready_first_ == nullptr) ready_last_ = nullptr;
-    *end = nullptr;
-    if (end == &ready_first_) batch = nullptr;
+    rest = std::exchange(ready_first_, nullptr);
+    last = std::exchange(ready_last_, nullptr);
   }
   std::size_t delivered = 0;
   // Also when a handler throws.
   struct on_exit {
     gate& owner;
     waiter*& rest;
+    waiter* last;
     std::size_t& count;
-    ~on_exit() { owner.take_turn_back(rest, count); }
-  } const at_end{*this, batch, delivered};
-  while (batch != nullptr) {
-    waiter& who = *std::exchange(batch, batch->next);
-    if (batch != nullptr) __builtin_prefetch(batch);
+    ~on_exit() { owner.take_turn_back(rest, last, count); }
+  } const at_end{*this, rest, last, delivered};
+  while (rest != nullptr && delivered < turn_length) {
+    waiter& who = *std::exchange(rest, rest->next);
+    if (rest != nullptr) rest->prefetch();
     ++delivered;
     who.act(waiter::action::invoke);
   }
 }
 
-void gate::take_turn_back(waiter* rest, std::size_t delivered) noexcept {
+void gate::take_turn_back(waiter* rest, waiter* last, std::size_t delivered) noexcept {
   aftermath left(*this);
   std::optional<asio::any_io_executor> released;
   {
@@ -458,8 +457,6 @@ void gate::take_turn_back(waiter* rest, std::size_t delivered) noexcept {
     at_home_ -= delivered;
     undelivered_ -= delivered;
     if (rest != nullptr) {
-      waiter* last = rest;
-      while (last->next != nullptr) last = last->next;
       last->next = ready_first_;
       if (ready_first_ == nullptr) ready_last_ = last;
       ready_first_ = rest;

@@ -129,7 +129,7 @@ class gate {
   void let_posts_end(std::unique_lock<std::mutex>& lock) noexcept;
   /// Invokes what is ready, up to a bound, and comes again for the rest.
   void run_ready();
-  void take_turn_back(waiter* rest, std::size_t delivered) noexcept;
+  void take_turn_back(waiter* rest, waiter* last, std::size_t delivered) noexcept;
   /// The instant for an event that came without one.
   [[nodiscard]] instant clock() const noexcept;
 
