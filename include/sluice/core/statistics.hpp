@@ -50,7 +50,10 @@ struct statistics {
   class_statistics all{};
   std::array<class_statistics, max_workloads> classes{};
 
-  [[nodiscard]] const class_statistics& operator[](workload which) const { return classes.at(which.index()); }
+  /// The accounts of one class. Throws `std::out_of_range` beyond `max_workloads`.
+  [[nodiscard]] const class_statistics& operator[](workload which) const& { return classes.at(which.index()); }
+  /// The same by value, so that `gate.statistics()[batch]` may be kept.
+  [[nodiscard]] class_statistics operator[](workload which) && { return classes.at(which.index()); }
 };
 
 }  // namespace sluice
