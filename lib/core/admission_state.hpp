@@ -138,7 +138,7 @@ inline bool admission::state::is(request_id id, ticket::phase phase) const noexc
   return which != nullptr && which->state == phase;
 }
 
-inline void admission::state::grant_ticket(std::uint32_t index) noexcept {
+[[gnu::always_inline]] inline void admission::state::grant_ticket(std::uint32_t index) noexcept {
   ticket& which = tickets_[index];
   const std::size_t c = which.workload;
   const std::uint32_t place = grants_.take();
@@ -160,7 +160,7 @@ inline void admission::state::grant_ticket(std::uint32_t index) noexcept {
   add(counts.reserved_tokens_total, which.tokens);
 }
 
-inline void admission::state::forget(std::uint32_t index) noexcept {
+[[gnu::always_inline]] inline void admission::state::forget(std::uint32_t index) noexcept {
   ticket& gone = tickets_[index];
   gone.state = ticket::phase::unknown;
   // Zero names nobody.

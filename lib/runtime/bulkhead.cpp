@@ -12,6 +12,20 @@ using admission_result = expected<permit, rejection>;
 // A finished coroutine: awaiting it neither suspends nor posts.
 asio::awaitable<admission_result> finished(permit held) { co_return admission_result(std::move(held)); }
 
+/// Starts to wait for new work. What is handed over stays in the frame of the coroutine that awaits: the less, the better.
+struct initiate_new {
+  detail::gate* where;
+
+  template <typename Handler>
+  void operator()(Handler&& handler, const cost& asked, instant deadline, workload as) const {
+    core::request what;
+    what.cost = asked;
+    what.workload = as;
+    what.deadline = deadline;
+    detail::initiate_admit{where}(std::forward<Handler>(handler), what);
+  }
+};
+
 core::request request_for(const cost& asked, workload as, const admit_options& options) noexcept {
   core::request made;
   made.cost = asked;
@@ -40,6 +54,10 @@ asio::awaitable<admission_result> bulkhead::admit(const cost& asked, workload as
   const core::request what = request_for(asked, as, options);
   const core::request_id id = gate_->admit_at_once(what);
   if (id != core::request_id{}) return finished(detail::permit_access::make(*gate_, id));
+  if (options.age.sequence == 0) {
+    return asio::async_initiate<const asio::use_awaitable_t<>, void(admission_result)>(
+        initiate_new{gate_}, asio::use_awaitable, asked, options.deadline, as);
+  }
   return asio::async_initiate<const asio::use_awaitable_t<>, void(admission_result)>(detail::initiate_admit{gate_},
                                                                                     asio::use_awaitable, what);
 }

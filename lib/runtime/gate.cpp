@@ -161,10 +161,10 @@ bool gate::claim_if_unused() noexcept {
   return claimed_ = posting_[0] == 0 && posting_[1] == 0;
 }
 
-std::unique_ptr<rejection> gate::refusal(const decision& what) const {
+rejection gate::refusal(const decision& what) const {
   const auto& classes = core_.current_policy().classes;
   const std::size_t c = what.workload.index();
-  return std::make_unique<rejection>(what, c < classes.size() ? classes[c].name : '#' + std::to_string(c));
+  return rejection(what, c < classes.size() ? classes[c].name : '#' + std::to_string(c));
 }
 
 void gate::hand_over(waiter& who, bool abroad, aftermath& left) {
@@ -188,11 +188,9 @@ void gate::apply(aftermath& left) {
         if (each.tag == 0) break;
         waiter& who = waiter_of(each.tag);
         if (each.what == core::effect::kind::granted) {
-          who.state = waiter::phase::granted;
-          who.id = each.id;
+          who.grant(each.id);
         } else {
-          who.state = waiter::phase::rejected;
-          who.refused = refusal(effects_.decisions[each.detail]);
+          who.refuse(refusal(effects_.decisions[each.detail]));
         }
         hand_over(who, is_abroad(each.tag), left);
         break;
@@ -225,7 +223,7 @@ expected<core::request_id, rejection> gate::try_admit(core::request what) {
   what.tag = 0;
   const instant now = time_->now();
   std::optional<core::request_id> granted;
-  std::unique_ptr<rejection> refused;
+  std::optional<rejection> refused;
   aftermath left(*this);
   {
     const std::lock_guard lock(mutex_);
@@ -273,21 +271,20 @@ void gate::cancel(waiter& who) noexcept {
   aftermath left(*this);
   {
     const std::lock_guard lock(mutex_);
-    if (who.state == waiter::phase::rejected) return;
+    if (who.state() == waiter::phase::rejected) return;
     const instant now = clock();
     decision what = core_.explain(who.id).value_or(decision{});
     what.outcome = outcome::rejected;
     what.reason = reason::cancelled;
     what.at = now;
-    if (who.state == waiter::phase::waiting) {
+    if (who.state() == waiter::phase::waiting) {
       core_.cancel(who.id, now, effects_);
       hand_over(who, who.context() != nullptr, left);
     } else {
       // Granted, but nobody has been told yet: the capacity goes to the next. It is on its way already.
       core_.finish(who.id, core::ending::released, std::nullopt, now, effects_);
     }
-    who.refused = refusal(what);
-    who.state = waiter::phase::rejected;
+    who.refuse(refusal(what));
     apply(left);
     note_idle(left);
   }
@@ -297,11 +294,16 @@ void gate::cancel(waiter& who) noexcept {
 void gate::finish(core::request_id id, core::ending how, const std::optional<usage>& used) noexcept {
   std::unique_lock lock(mutex_);
   // Nobody to tell: then there are no effects, and the time does not matter.
-  if (core_.waiting() == 0 && alive_ && idle_observers_.empty()) {
+  if (!crowded_.load(std::memory_order_relaxed) && alive_ && idle_observers_.empty()) {
     core_.finish(id, how, used, instant::min(), effects_);
     return;
   }
   finish_among_others(std::move(lock), id, how, used);
+}
+
+// Here, so that the end of a permit costs no further call.
+void finish(gate& where, core::request_id id, bool stopped, const std::optional<usage>& used) noexcept {
+  where.finish(id, stopped ? core::ending::preempted : core::ending::released, used);
 }
 
 void gate::finish_among_others(std::unique_lock<std::mutex> lock, core::request_id id, core::ending how,
@@ -375,7 +377,7 @@ std::optional<rejection> gate::refuse_if_abandoned(const core::request& what) co
   closed.asked = what.cost;
   closed.deadline = what.deadline;
   closed.at = core_.now();
-  return std::move(*refusal(closed));
+  return refusal(closed);
 }
 
 void gate::begin_guard(core::request_id id, const std::shared_ptr<stop_source>& stop) {

@@ -120,7 +120,7 @@ class gate {
   void apply(aftermath& left);
   void note_idle(aftermath& left);
   void hand_over(waiter& who, bool abroad, aftermath& left);
-  [[nodiscard]] std::unique_ptr<rejection> refusal(const decision& what) const;
+  [[nodiscard]] rejection refusal(const decision& what) const;
   /// Whether the caller has to destroy the gate: says so once.
   [[nodiscard]] bool claim_if_unused() noexcept;
   void watch_context(asio::execution_context& context);

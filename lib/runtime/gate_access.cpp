@@ -4,9 +4,6 @@
 
 namespace sluice::detail {
 
-void finish(gate& where, core::request_id id, bool stopped, const std::optional<usage>& used) noexcept {
-  where.finish(id, stopped ? core::ending::preempted : core::ending::released, used);
-}
 void enqueue(gate& where, waiter& who, const core::request& what) { where.enqueue(who, what); }
 void cancel(gate& where, waiter& who) noexcept { where.cancel(who); }
 bool is_home(const gate& where, const asio::any_io_executor& executor) noexcept { return where.is_home(executor); }

@@ -22,6 +22,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -59,15 +61,33 @@ class waiter {
   /// The context of the handler's executor; null when that is the gate's own executor.
   [[nodiscard]] asio::execution_context* context() const noexcept { return context_; }
 
+  /// Says that it was turned away, at most once.
+  void refuse(rejection why) noexcept {
+    ::new (static_cast<void*>(&refused_)) rejection(std::move(why));
+    state_ = phase::rejected;
+  }
+  void grant(core::request_id as) noexcept {
+    id = as;
+    state_ = phase::granted;
+  }
+  [[nodiscard]] phase state() const noexcept { return state_; }
+
   waiter* next = nullptr;
   core::request_id id{};
-  std::unique_ptr<rejection> refused;
-  phase state = phase::waiting;
 
  protected:
-  ~waiter() = default;
+  ~waiter() {
+    if (state_ == phase::rejected) refused_.~rejection();
+  }
+  /// Precondition: it was turned away. Once.
+  [[nodiscard]] rejection take_refusal() noexcept { return std::move(refused_); }
 
  private:
+  // Not an optional: it would need a word more, and `state_` says whether it is there.
+  union {
+    rejection refused_;
+  };
+  phase state_ = phase::waiting;
   gate* gate_;
   actor actor_;
   asio::execution_context* context_;
@@ -123,9 +143,10 @@ class admit_operation final : public waiter {
       }
     }
     if (auto slot = asio::get_associated_cancellation_slot(self.handler_); slot.is_connected()) slot.clear();
-    const phase state = self.state;
+    const phase state = self.state();
     permit held = state == phase::granted ? permit_access::make(self.where(), self.id) : permit();
-    const std::unique_ptr<rejection> refused = std::move(self.refused);
+    std::optional<rejection> refused;
+    if (state == phase::rejected) refused.emplace(self.take_refusal());
     allocator memory(asio::get_associated_allocator(self.handler_));
     Handler handler(std::move(self.handler_));
     [[maybe_unused]] const work_guard guard(std::move(self.guard_));
