@@ -36,24 +36,33 @@ answer::verdict answer::add_head_line(std::string_view line) {
     return verdict::taken;
   }
   if (line.starts_with("HTTP/")) {
-    headers_.clear();
-    headers_.reserve(12);
+    head_.clear();
     status_ = status_of(line);
     bad_status_ = status_ < 100;
     return bad_status_ ? verdict::refused : verdict::taken;
   }
-  // A folded line belongs to the one before it.
-  if (blanks.find(line.front()) != blanks.npos) {
-    if (headers_.empty()) return verdict::taken;
-    header last = std::move(headers_.back());
-    headers_.pop_back();
-    headers_.emplace_back(last.name(), last.value() + ' ' + std::string(trimmed(line)));
-    return verdict::taken;
-  }
-  const std::size_t colon = line.find(':');
-  if (colon == line.npos) return verdict::taken;
-  headers_.emplace_back(std::string(trimmed(line.substr(0, colon))), std::string(trimmed(line.substr(colon + 1))));
+  head_.append(line) += '\n';
   return verdict::taken;
+}
+
+std::vector<header> answer::headers() const {
+  std::vector<header> lines;
+  for (std::string_view rest = head_; !rest.empty();) {
+    const std::size_t end = rest.find('\n');
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(end + 1);
+    const std::size_t colon = line.find(':');
+    if (blanks.find(line.front()) != blanks.npos) {
+      // A folded line belongs to the one before it.
+      if (lines.empty()) continue;
+      const header last = std::move(lines.back());
+      lines.pop_back();
+      lines.emplace_back(last.name(), last.value() + ' ' + std::string(trimmed(line)));
+    } else if (colon != line.npos) {
+      lines.emplace_back(std::string(trimmed(line.substr(0, colon))), std::string(trimmed(line.substr(colon + 1))));
+    }
+  }
+  return lines;
 }
 
 answer::verdict answer::add_body(std::string_view bytes) {

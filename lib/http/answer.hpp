@@ -41,7 +41,8 @@ class answer {
   [[nodiscard]] bool has_body() const noexcept { return !body_.empty(); }
   [[nodiscard]] bool has_head() const noexcept { return has_head_; }
   [[nodiscard]] int status() const noexcept { return status_; }
-  [[nodiscard]] const std::vector<header>& headers() const noexcept { return headers_; }
+  /// Its lines, in order; a folded one is joined.
+  [[nodiscard]] std::vector<header> headers() const;
   /// Bytes of the body so far, read or not.
   [[nodiscard]] std::size_t received() const noexcept { return received_; }
   /// Why bytes were refused, to be said after the peer's name, and what kind of failure that is.
@@ -49,7 +50,8 @@ class answer {
   [[nodiscard]] errc refusal_kind() const noexcept { return bad_status_ ? errc::protocol_error : errc::too_large; }
 
  private:
-  std::vector<header> headers_;
+  // Most heads are never looked at: their lines are kept as they came.
+  std::string head_;
   std::string body_;
   std::size_t max_body_;
   std::size_t buffer_;

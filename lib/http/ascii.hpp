@@ -2,6 +2,7 @@
 /// HTTP's characters: ASCII whatever the locale says.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string_view>
 
@@ -19,12 +20,19 @@ namespace sluice::http {
   return true;
 }
 
+/// The characters of RFC 9110's tokens.
+inline constexpr std::array<bool, 256> token_characters = [] {
+  std::array<bool, 256> table{};
+  for (const char c : std::string_view("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")) {
+    table[static_cast<unsigned char>(c)] = true;
+  }
+  return table;
+}();
+
 /// What RFC 9110 calls a token: methods and header names.
 [[nodiscard]] constexpr bool is_token(std::string_view text) noexcept {
-  constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
   for (const char c : text) {
-    const char low = ascii_lower(c);
-    if (!((low >= 'a' && low <= 'z') || (c >= '0' && c <= '9') || marks.find(c) != marks.npos)) return false;
+    if (!token_characters[static_cast<unsigned char>(c)]) return false;
   }
   return !text.empty();
 }

@@ -7,6 +7,7 @@
 #include <asio/dispatch.hpp>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
+#include <asio/require.hpp>
 
 #include <unistd.h>
 
@@ -26,6 +27,16 @@ void set_up_libcurl_once() {
   if (result != CURLE_OK) throw error_exception(setup_error(curl_easy_strerror(result)));
 }
 
+// Coroutines hold the executor of their loop with work counted or without.
+using plain_loop = asio::io_context::executor_type;
+using counted_loop = decltype(asio::require(std::declval<plain_loop>(), asio::execution::outstanding_work.tracked));
+
+bool runs_here(const asio::any_io_executor& own) noexcept {
+  if (const auto* loop = own.target<counted_loop>()) return loop->running_in_this_thread();
+  if (const auto* loop = own.target<plain_loop>()) return loop->running_in_this_thread();
+  return false;
+}
+
 // Where the coroutine runs on the loop that we are in, going through the executor would only cost an allocation.
 void resume(resumption self, bool in_place) {
   const asio::any_io_executor own = asio::get_associated_executor(self);
@@ -33,8 +44,7 @@ void resume(resumption self, bool in_place) {
     asio::post(own, std::move(self));
     return;
   }
-  const auto* loop = own.target<asio::io_context::executor_type>();
-  if (loop != nullptr && loop->running_in_this_thread()) {
+  if (runs_here(own)) {
     std::move(self)();
   } else {
     asio::dispatch(own, std::move(self));

@@ -4,6 +4,7 @@
 
 #include <sluice/http/curl_transport.hpp>
 
+#include <optional>
 #include <utility>
 
 namespace sluice::http {
@@ -15,7 +16,8 @@ class curl_response final : public response {
 
   [[nodiscard]] int status() const noexcept override { return exchange_->received().status(); }
   [[nodiscard]] const std::vector<header>& headers() const noexcept override {
-    return exchange_->received().headers();
+    if (!headers_) headers_ = exchange_->received().headers();
+    return *headers_;
   }
 
   [[nodiscard]] asio::awaitable<expected<std::string, error>> read() override {
@@ -27,6 +29,7 @@ class curl_response final : public response {
 
  private:
   std::shared_ptr<exchange> exchange_;
+  mutable std::optional<std::vector<header>> headers_;
 };
 
 using result = expected<std::unique_ptr<response>, error>;

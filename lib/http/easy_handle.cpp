@@ -44,7 +44,7 @@ easy_handle::easy_handle(curl_engine& engine, const curl_options& options) : eas
   set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_FOLLOWLOCATION, 0L);
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-  set(CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
+  set(CURLOPT_ACCEPT_ENCODING, "gzip");
   set(CURLOPT_TCP_KEEPALIVE, 1L);
   set(CURLOPT_SSL_VERIFYPEER, options.verify_tls ? 1L : 0L);
   set(CURLOPT_SSL_VERIFYHOST, options.verify_tls ? 2L : 0L);
@@ -63,7 +63,10 @@ easy_handle::easy_handle(curl_engine& engine, const curl_options& options) : eas
 
 void easy_handle::carry(exchange& owner, const request& what) {
   detail_[0] = '\0';
-  set(CURLOPT_URL, what.url().c_str());
+  if (url_ != what.url()) {
+    set(CURLOPT_URL, what.url().c_str());
+    url_ = what.url();
+  }
   const bool tls = ascii_lower(what.url()[4]) == 's';
   set(CURLOPT_HTTP_VERSION, static_cast<long>(tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
   // Only where the first connection may turn out to carry the others too.
@@ -99,8 +102,8 @@ void easy_handle::set_headers(const request& what) {
     lines_.push_back(is_blank(line.value()) ? line.name() + ';' : line.name() + ": " + line.value());
   }
   if (sends_body(what)) {
-    // Waiting for "100 Continue" costs a second with servers that do not send it.
-    lines_.push_back("Expect:");
+    // Waiting for "100 Continue" costs a second with servers that do not send it. libcurl does so from 1 MiB on.
+    if (what.body().size() >= (std::size_t{1} << 19)) lines_.push_back("Expect:");
     if (!has_type) lines_.push_back("Content-Type:");
   }
   nodes_.resize(lines_.size());

@@ -47,6 +47,7 @@ class easy_handle {
 
   std::unique_ptr<CURL, cleanup> easy_;
   exchange* owner_ = nullptr;
+  std::string url_;
   // libcurl reads the list where it lies: no copy of each line, no list to free.
   std::vector<std::string> lines_;
   std::vector<curl_slist> nodes_;

@@ -7,12 +7,17 @@
 namespace sluice::http {
 namespace {
 
-constexpr std::string_view line_breakers("\r\n\0", 3);
-
 // These frame the message, which is the transport's to do.
 constexpr std::string_view framing[] = {"content-length", "transfer-encoding", "expect"};
 
 error invalid(std::string message) { return {errc::invalid_argument, std::move(message)}; }
+
+bool breaks_line(std::string_view text) noexcept {
+  for (const char c : text) {
+    if (c == '\r' || c == '\n' || c == '\0') return true;
+  }
+  return false;
+}
 
 bool is_http_url(std::string_view url) noexcept {
   const std::size_t end = url.find("://");
@@ -23,7 +28,7 @@ bool is_http_url(std::string_view url) noexcept {
 
 std::optional<error> check_header(const header& line, std::size_t number) {
   if (!is_token(line.name())) return invalid("header " + std::to_string(number) + ": its name is not a token");
-  if (line.value().find_first_of(line_breakers) != std::string::npos) {
+  if (breaks_line(line.value())) {
     return invalid("header " + line.name() + ": its value holds CR, LF or NUL");
   }
   for (const std::string_view name : framing) {

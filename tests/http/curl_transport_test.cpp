@@ -185,7 +185,7 @@ TEST_CASE_FIXTURE(loop_fixture, "a gzipped stream is decoded as it comes, not at
   auto head = run(client->send(request("GET", server.url())));
   REQUIRE(head.has_value());
   CHECK(run((*head)->read()).value() == "data: 1\n\n");
-  CHECK(seen.find("\r\nAccept-Encoding: gzip, deflate\r\n") != seen.npos);
+  CHECK(seen.find("\r\nAccept-Encoding: gzip\r\n") != seen.npos);
 }
 
 TEST_CASE_FIXTURE(loop_fixture, "a gzipped answer is whole, and its limit counts what it unpacks to") {

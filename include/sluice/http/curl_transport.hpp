@@ -29,7 +29,7 @@ class curl_options {
 
 /// Makes an engine that lives on `executor` (of an `io_context`, or a strand over one); `time` measures its limits and
 /// must outlive it. HTTP/2 where the server has it over TLS, HTTP/1.1 otherwise; connections are reused, and one that
-/// the server closed while it was idle is replaced unnoticed; bodies in gzip and deflate are unpacked as they come;
+/// the server closed while it was idle is replaced unnoticed; bodies in gzip are unpacked as they come;
 /// proxies from the environment are honoured as curl does.
 ///
 /// Executor: libcurl is driven by `executor`'s threads, one at a time. A coroutine is resumed through its own executor;

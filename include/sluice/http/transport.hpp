@@ -80,7 +80,7 @@ class request {
 /// An answer whose head has arrived and whose body is coming. Destroying it before the end of the body cancels the
 /// exchange at once: the connection's stream is closed, since that is what frees the provider's slot.
 ///
-/// Thread safety: one reader at a time, on the transport's executor or any other.
+/// Thread safety: one user at a time, on the transport's executor or any other.
 /// Lifetime: may outlive the transport; reading then fails with `errc::cancelled`.
 class response {
  public:
