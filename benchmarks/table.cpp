@@ -69,10 +69,11 @@ class table final : public benchmark::BenchmarkReporter {
     } else {
       const summary reference = sum_up(seen_[name + "/reference"]);
       const double ratio = ours.median / reference.median;
+      const bool held = row->most != report_only;
       const bool good = ratio <= row->most;
       std::printf("%-40s %26s %26s %7.2f %6.2f  %s\n", row->name, text(ours, row->unit).c_str(),
-                  text(reference, row->unit).c_str(), ratio, row->most, good ? "ok" : "MISS");
-      failed_ = failed_ || !good;
+                  text(reference, row->unit).c_str(), ratio, row->most, held ? (good ? "ok" : "MISS") : "report");
+      failed_ = failed_ || (held && !good);
     }
     std::fflush(stdout);
   }
@@ -95,7 +96,7 @@ void add_run(const std::string& name, measurement measure) {
 
 std::vector<bar> all_bars() {
   std::vector<bar> all;
-  for (const auto& room : {uncontended_bars(), contended_bars(), waiting_bars(), core_bars()})
+  for (const auto& room : {uncontended_bars(), contended_bars(), waiting_bars(), exchange_bars(), core_bars(), event_bars()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }

@@ -10,6 +10,9 @@ namespace bars {
 /// Makes one measurement, with all that it needs set up anew, and gives it in the bar's unit.
 using measurement = double (*)();
 
+/// For `bar::most`: the ratio is shown, and held to nothing.
+inline constexpr double report_only = 0;
+
 struct bar {
   const char* name;
   const char* unit;
@@ -26,6 +29,8 @@ struct bar {
 [[nodiscard]] std::vector<bar> uncontended_bars();
 [[nodiscard]] std::vector<bar> contended_bars();
 [[nodiscard]] std::vector<bar> waiting_bars();
+[[nodiscard]] std::vector<bar> exchange_bars();
 [[nodiscard]] std::vector<bar> core_bars();
+[[nodiscard]] std::vector<bar> event_bars();
 
 }  // namespace bars
