@@ -121,7 +121,7 @@ TEST_CASE("chats that fail are told with their time") {
 
 TEST_CASE("better, but not close to alone, is not called close") {
   const auto text = verdict({arm_with("alone", 0.5), arm_with("limit", 4, 1), arm_with("sluice", 1.5, 1)});
-  CHECK(text.find("sluice keeps chats faster than the others do: ") == 0);
+  CHECK(text.find("sluice serves chats better than the others do: ") == 0);
 }
 
 TEST_CASE("no effect is called no effect") {
@@ -129,9 +129,24 @@ TEST_CASE("no effect is called no effect") {
             .find("In this run sluice is not clearly better for chats: ") == 0);
   // Fast for those it answers, but it answers fewer.
   auto ours = arm_with("sluice", 0.5, 1);
-  ours.chats.started = 20;
-  for (int i = 0; i < 10; ++i) ours.chats.piece_failed({sluice::errc::refused, "no room"});
+  ours.chats.started = 11;
+  ours.chats.piece_failed({sluice::errc::refused, "no room"});
   CHECK(verdict({arm_with("limit", 4, 1), ours}).find("In this run sluice is not clearly better") == 0);
+}
+
+TEST_CASE("as fast while answering more is better") {
+  auto limit = arm_with("limit", 4, 1);
+  limit.chats.started = 11;
+  limit.chats.piece_failed({sluice::errc::deadline_exceeded, "late"});
+  CHECK(verdict({limit, arm_with("sluice", 4.2, 1)}).find("sluice serves chats better than the others do: ") == 0);
+  CHECK(verdict({limit, arm_with("sluice", 4.8, 1)}).find("In this run sluice is not clearly better") == 0);
+}
+
+TEST_CASE("an arm in which chats fail is not praised for the others") {
+  auto ours = arm_with("sluice", 0.5, 1);
+  ours.chats.started = 20;
+  for (int i = 0; i < 10; ++i) ours.chats.piece_failed({sluice::errc::connect_failed, "gone"});
+  CHECK(verdict({arm_with("limit", 4, 1), ours}).find("In this run many chats failed with sluice, too: ") == 0);
 }
 
 TEST_CASE("nothing to compare is said, too") {
