@@ -6,8 +6,11 @@
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <system_error>
 
@@ -56,7 +59,12 @@ std::string live_line::text() const {
 }
 
 void live_line::show() const {
-  const auto line = text();
+  auto line = text();
+  // A line that wraps could not be rewritten in place.
+  winsize window{};
+  if (terminal_ && ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1) {
+    line.resize(std::min<std::size_t>(line.size(), window.ws_col - 1U));
+  }
   std::fprintf(stderr, terminal_ ? "\r\x1b[K%s" : "%s\n", line.c_str());
   std::fflush(stderr);
 }
