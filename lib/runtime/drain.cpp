@@ -1,12 +1,12 @@
 #include "runtime/gate.hpp"
 
+#include <asio/bind_cancellation_slot.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/execution/context.hpp>
 #include <asio/post.hpp>
 #include <asio/query.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
-#include <asio/strand.hpp>
 #include <asio/this_coro.hpp>
 
 #include <memory>
@@ -16,15 +16,14 @@
 namespace sluice {
 namespace {
 
-using strand = asio::strand<asio::any_io_executor>;
+using strand = detail::stop_source::strand;
 
 /// Something to wait for: idleness or the end of the limit, whichever comes first. What is waited with is on its strand.
 class idle_or_late final : public detail::idle_observer,
                            public time_source::entry,
                            public std::enable_shared_from_this<idle_or_late> {
  public:
-  idle_or_late(const asio::any_io_executor& executor, time_source& time)
-      : strand_(asio::make_strand(executor)), timer_(strand_), time_(&time) {
+  idle_or_late(strand where, time_source& time) : strand_(std::move(where)), timer_(strand_), time_(&time) {
     timer_.expires_at(never);
   }
 
@@ -49,7 +48,6 @@ class idle_or_late final : public detail::idle_observer,
     if (!woken_) co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
   }
 
-  [[nodiscard]] const strand& get_executor() const noexcept { return strand_; }
   [[nodiscard]] asio::execution_context& context() const noexcept override {
     return asio::query(strand_, asio::execution::context);
   }
@@ -74,7 +72,8 @@ class idle_or_late final : public detail::idle_observer,
 asio::awaitable<drain_result> bulkhead::drain(duration limit) {
   if (limit <= duration::zero()) co_return gate_->observe_idle(nullptr);
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  const auto event = std::make_shared<idle_or_late>(executor, gate_->time());
+  const auto stop = std::make_shared<detail::stop_source>(executor);
+  const auto event = std::make_shared<idle_or_late>(stop->get_executor(), gate_->time());
   drain_result now = gate_->observe_idle(event);
   if (now.drained) co_return now;
   // From here on the bulkhead may go away, but not the gate.
@@ -88,8 +87,11 @@ asio::awaitable<drain_result> bulkhead::drain(duration limit) {
   } const registered{*gate_, *event};
   event->limit(limit);
   auto waiting = event->wait();
-  const strand where = event->get_executor();
-  co_await asio::co_spawn(where, std::move(waiting), asio::use_awaitable);
+  asio::cancellation_state own = co_await asio::this_coro::cancellation_state;
+  stop->obey(own.slot());
+  const strand where = stop->get_executor();
+  auto token = asio::bind_cancellation_slot(stop->slot(), asio::use_awaitable);
+  co_await asio::co_spawn(where, std::move(waiting), token);
   co_return registered.gate.observe_idle(nullptr);
 }
 

@@ -13,6 +13,14 @@ void stop_source::preempt() {
 
 void stop_source::cancel() { emit(); }
 
+void stop_source::obey(asio::cancellation_slot callers) {
+  if (!callers.is_connected()) return;
+  // Weakly: the slot keeps what it was given, perhaps for longer than the context lives.
+  callers.assign([weak = weak_from_this()](asio::cancellation_type) {
+    if (const auto running = weak.lock()) running->cancel();
+  });
+}
+
 // Always through the strand, even from it: the work may be in the middle of starting the operation to be cancelled.
 void stop_source::emit() {
   asio::post(strand_, [self = shared_from_this()] { self->signal_.emit(asio::cancellation_type::terminal); });

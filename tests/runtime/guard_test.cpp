@@ -264,33 +264,34 @@ TEST_CASE("preempted from another thread while the work runs on a pool") {
   bulkhead gate(pool.get_executor(), lent::rules(), time);
   constexpr int rounds = 200;
   for (int round = 0; round < rounds; ++round) {
-    std::promise<void> running;
-    std::promise<bool> ended;
+    // Shared with those who keep them: `set_value` may still be under way when its effect is seen.
+    const auto running = std::make_shared<std::promise<void>>();
+    const auto ended = std::make_shared<std::promise<bool>>();
+    const auto served = std::make_shared<std::promise<void>>();
     asio::co_spawn(
         pool,
-        [](bulkhead& where, std::promise<void>& on) -> asio::awaitable<bool> {
+        [](bulkhead& where, std::shared_ptr<std::promise<void>> on) -> asio::awaitable<bool> {
           auto held = (co_await where.admit({.tokens = 10}, batch)).value();
-          on.set_value();
+          on->set_value();
           auto done = co_await held.guard(sleep_for_ever());
           co_return !done && done.error().is(errc::preempted);
         }(gate, running),
-        [&](std::exception_ptr, bool preempted) { ended.set_value(preempted); });
-    running.get_future().wait();
-    std::promise<void> served;
-    gate.async_admit({.cost = {.tokens = 10, .slots = 2}}, [&](admission_result got) {
+        [ended](std::exception_ptr, bool preempted) { ended->set_value(preempted); });
+    running->get_future().wait();
+    gate.async_admit({.cost = {.tokens = 10, .slots = 2}}, [served](admission_result got) {
       got->release();
-      served.set_value();
+      served->set_value();
     });
     // The guard may begin before, between or after: the clock goes on until it has been seen.
-    auto stopped = ended.get_future();
+    auto stopped = ended->get_future();
     while (stopped.wait_for(0s) != std::future_status::ready) {
       time.advance(1s);
       std::this_thread::yield();
     }
     CHECK(stopped.get());
-    served.get_future().wait();
+    served->get_future().wait();
   }
+  pool.join();
   CHECK(empty(gate));
   CHECK(gate.statistics()[batch].preempted_total == rounds);
-  pool.join();
 }

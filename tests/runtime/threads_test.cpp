@@ -123,8 +123,8 @@ TEST_CASE("four threads on two contexts: admit, run, guard, refuse, expire, reco
   std::atomic<int> left = 16;
   std::vector<std::unique_ptr<worker>> workers;
   std::optional<drain_result> drained;
-  // The clock stands still when all wait: then it is moved by who comes by.
-  auto alive = asio::make_work_guard(both.first);
+  // The last one drains on the second context, whose own workers may have ended before.
+  auto alive = asio::make_work_guard(both.second);
   for (unsigned n = 0; n < 16; ++n) {
     workers.push_back(std::make_unique<worker>(worker{gate, time, granted, refused, std::minstd_rand(n + 1)}));
     auto& context = n % 2 == 0 ? both.first : both.second;
@@ -303,6 +303,48 @@ TEST_CASE("guarded work of a context that goes while another thread would preemp
     home.run();
     CHECK(urgent.granted());
     urgent.release();
+    CHECK(empty(gate));
+  }
+}
+
+TEST_CASE("a drain is cancelled on its strand while the gate becomes idle on another thread") {
+  for (int round = 0; round < 300 * scale; ++round) {
+    testing::manual_time_source time;
+    asio::thread_pool pool(2);
+    bulkhead gate(pool.get_executor(), plain({.slots = 1, .tokens = 100}), time);
+    auto held = gate.try_admit({});
+    REQUIRE(held);
+    auto strand = asio::make_strand(pool);
+    asio::cancellation_signal stop;
+    std::atomic<bool> ended = false;
+    asio::co_spawn(strand, gate.drain(1h),
+                   asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr, drain_result) { ended = true; }));
+    asio::post(strand, [&] { stop.emit(asio::cancellation_type::terminal); });
+    held->release();
+    pool.join();
+    CHECK(ended);
+    CHECK(time.armed() == 0);
+    CHECK(empty(gate));
+  }
+}
+
+TEST_CASE("guarded work is cancelled by its caller on a strand while it starts on another thread") {
+  for (int round = 0; round < 300 * scale; ++round) {
+    testing::manual_time_source time;
+    asio::thread_pool pool(2);
+    policy rules = contended();
+    bulkhead gate(pool.get_executor(), rules, time);
+    auto strand = asio::make_strand(pool);
+    asio::cancellation_signal stop;
+    asio::co_spawn(
+        strand,
+        [](bulkhead& where) -> asio::awaitable<void> {
+          auto got = (co_await where.admit({.tokens = 10}, batch)).value();
+          (void)co_await got.guard(sleep_for_ever());
+        }(gate),
+        asio::bind_cancellation_slot(stop.slot(), [](std::exception_ptr) {}));
+    asio::post(strand, [&] { stop.emit(asio::cancellation_type::terminal); });
+    pool.join();
     CHECK(empty(gate));
   }
 }

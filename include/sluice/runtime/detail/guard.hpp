@@ -26,8 +26,8 @@
 
 namespace sluice::detail {
 
-/// Cancels the work of one guard. The work, its cancellation signal and every emission share a strand, so that a
-/// preemption from any thread meets no race.
+/// Cancels work that runs on a strand of its own. The work, its cancellation signal and every emission share the strand, so
+/// that a cancellation from any thread meets no race; it must come after the work has been spawned.
 class stop_source : public std::enable_shared_from_this<stop_source> {
  public:
   using strand = asio::strand<asio::any_io_executor>;
@@ -39,8 +39,10 @@ class stop_source : public std::enable_shared_from_this<stop_source> {
   }
   /// Preempts: from any thread.
   void preempt();
-  /// Passes a cancellation of the guard's caller on: from any thread.
+  /// Passes a cancellation of the caller on: from any thread.
   void cancel();
+  /// Lets the caller's slot cancel the work.
+  void obey(asio::cancellation_slot callers);
 
   [[nodiscard]] bool preempted() const noexcept { return preempted_.load(std::memory_order_acquire); }
   [[nodiscard]] const strand& get_executor() const noexcept { return strand_; }
@@ -54,26 +56,30 @@ class stop_source : public std::enable_shared_from_this<stop_source> {
   std::atomic<bool> preempted_{false};
 };
 
-/// Puts a permit's work under guard for a scope.
+/// Puts work under guard for a scope.
 class guarded_scope {
  public:
-  guarded_scope(const permit& held, const asio::any_io_executor& executor)
-      : gate_(*permit_access::gate_of(held)),
-        id_(permit_access::id_of(held)),
-        stop_(std::make_shared<stop_source>(executor)) {
+  guarded_scope(gate& where, core::request_id id, const std::shared_ptr<stop_source>& stop)
+      : gate_(where), id_(id), stop_(stop) {
     begin_guard(gate_, id_, stop_);
   }
   guarded_scope(const guarded_scope&) = delete;
   guarded_scope& operator=(const guarded_scope&) = delete;
   ~guarded_scope() { end_guard(gate_, id_, *stop_); }
 
-  [[nodiscard]] const std::shared_ptr<stop_source>& stop() const noexcept { return stop_; }
-
  private:
   gate& gate_;
   core::request_id id_;
-  std::shared_ptr<stop_source> stop_;
+  const std::shared_ptr<stop_source>& stop_;
 };
+
+/// The work, under guard from its first step on the strand to its last: a preemption that came before could not reach it.
+template <typename T>
+asio::awaitable<T> guarded_work(gate& where, core::request_id id, std::shared_ptr<stop_source> stop,
+                                asio::awaitable<T> work) {
+  const guarded_scope scope(where, id, stop);
+  co_return co_await std::move(work);
+}
 
 /// Whether a result of guarded work says itself that the work was cancelled.
 template <typename T>
@@ -106,23 +112,18 @@ asio::awaitable<expected<T, error>> permit::guard(asio::awaitable<T> work) {
   }
 
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  const detail::guarded_scope scope(*this, executor);
-  const auto stop = scope.stop();
+  const auto stop = std::make_shared<detail::stop_source>(executor);
   asio::cancellation_state own = co_await asio::this_coro::cancellation_state;
-  if (asio::cancellation_slot slot = own.slot(); slot.is_connected()) {
-    // Weakly: the slot keeps what it was given, perhaps for longer than the context lives.
-    slot.assign([weak = std::weak_ptr(stop)](asio::cancellation_type) {
-      if (const auto running = weak.lock()) running->cancel();
-    });
-  }
+  stop->obey(own.slot());
   const auto strand = stop->get_executor();
   auto token = asio::bind_cancellation_slot(stop->slot(), asio::use_awaitable);
+  auto guarded = detail::guarded_work(*gate_, id_, stop, std::move(work));
   try {
     if constexpr (std::is_void_v<T>) {
-      co_await asio::co_spawn(strand, std::move(work), token);
+      co_await asio::co_spawn(strand, std::move(guarded), token);
       co_return result_type();
     } else {
-      auto result = co_await asio::co_spawn(strand, std::move(work), token);
+      auto result = co_await asio::co_spawn(strand, std::move(guarded), token);
       if (!stop->preempted() || !detail::says_cancelled(result)) co_return result_type(std::move(result));
     }
   } catch (const std::system_error& failure) {
