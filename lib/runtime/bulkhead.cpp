@@ -22,7 +22,7 @@ struct initiate_new {
     what.cost = asked;
     what.workload = as;
     what.deadline = deadline;
-    detail::initiate_admit{where}(std::forward<Handler>(handler), what);
+    detail::initiate_admit{where}(std::forward<Handler>(handler), what, &asked);
   }
 };
 

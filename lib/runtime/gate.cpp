@@ -425,29 +425,36 @@ void gate::delivered() noexcept {
 }
 
 // Takes all that is ready and gives back what is too much for a turn: to look for the last of a turn would wait for the
-// memory of each.
+// memory of each. What becomes ready meanwhile has its turn now, too: another costs a look at every descriptor.
 void gate::run_ready() {
   waiter* rest = nullptr;
   waiter* last = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    rest = std::exchange(ready_first_, nullptr);
-    last = std::exchange(ready_last_, nullptr);
-  }
   std::size_t delivered = 0;
   // Also when a handler throws.
   struct on_exit {
     gate& owner;
     waiter*& rest;
-    waiter* last;
+    waiter*& last;
     std::size_t& count;
     ~on_exit() { owner.take_turn_back(rest, last, count); }
   } const at_end{*this, rest, last, delivered};
-  while (rest != nullptr && delivered < turn_length) {
-    waiter& who = *std::exchange(rest, rest->next);
-    if (rest != nullptr) rest->prefetch();
-    ++delivered;
-    who.act(waiter::action::invoke);
+  while (delivered < turn_length) {
+    {
+      const std::lock_guard lock(mutex_);
+      rest = std::exchange(ready_first_, nullptr);
+      last = std::exchange(ready_last_, nullptr);
+    }
+    if (rest == nullptr) return;
+    while (rest != nullptr && delivered < turn_length) {
+      waiter& who = *std::exchange(rest, rest->next);
+      if (rest != nullptr) {
+        // Its own memory was asked for a step ago.
+        rest->act(waiter::action::approach);
+        if (rest->next != nullptr) rest->next->prefetch();
+      }
+      ++delivered;
+      who.act(waiter::action::invoke);
+    }
   }
 }
 

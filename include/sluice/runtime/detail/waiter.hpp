@@ -21,6 +21,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <optional>
@@ -40,26 +41,33 @@ class waiter {
     dispatch,
     /// Destroy the handler without invoking it: its context is going away.
     drop,
+    /// Ask for the memory that the handler will need: it is invoked soon.
+    approach,
   };
   using actor = void (*)(waiter&, action);
 
-  waiter(gate& where, actor how, asio::execution_context* abroad) noexcept
-      : gate_(&where), actor_(how), context_(abroad) {}
+  /// `abroad`: the context of the handler's executor, null when that is the gate's own; then `near` is some address in
+  /// the memory of whoever waits, if one is known.
+  waiter(gate& where, actor how, asio::execution_context* abroad, const void* near) noexcept
+      : abroad_(abroad != nullptr), gate_(&where), actor_(how) {
+    if (abroad_) {
+      context_ = abroad;
+    } else {
+      near_ = near;
+    }
+  }
   waiter(const waiter&) = delete;
   waiter& operator=(const waiter&) = delete;
 
-  /// Ends the operation; the waiter is gone afterwards.
+  /// Ends the operation, unless it is `approach`; the waiter is gone afterwards.
   void act(action how) { actor_(*this, how); }
 
-  /// Asks for the memory that `act` will need.
-  void prefetch() const noexcept {
-    __builtin_prefetch(this);
-    __builtin_prefetch(reinterpret_cast<const std::byte*>(this) + 64);
-  }
+  /// Asks for the memory of the waiter itself.
+  void prefetch() const noexcept { prefetch(this, 2); }
 
   [[nodiscard]] gate& where() const noexcept { return *gate_; }
   /// The context of the handler's executor; null when that is the gate's own executor.
-  [[nodiscard]] asio::execution_context* context() const noexcept { return context_; }
+  [[nodiscard]] asio::execution_context* context() const noexcept { return abroad_ ? context_ : nullptr; }
 
   /// Says that it was turned away, at most once.
   void refuse(rejection why) noexcept {
@@ -82,15 +90,27 @@ class waiter {
   /// Precondition: it was turned away. Once.
   [[nodiscard]] rejection take_refusal() noexcept { return std::move(refused_); }
 
+  /// Nothing is read: an address that means nothing does no harm.
+  static void prefetch(const void* start, std::size_t lines) noexcept {
+    for (std::size_t line = 0; line < lines; ++line)
+      __builtin_prefetch(static_cast<const std::byte*>(start) + line * 64);
+  }
+  /// Precondition: the handler's executor is the gate's own.
+  [[nodiscard]] const void* near() const noexcept { return near_; }
+
  private:
   // Not an optional: it would need a word more, and `state_` says whether it is there.
   union {
     rejection refused_;
   };
   phase state_ = phase::waiting;
+  bool abroad_;
   gate* gate_;
   actor actor_;
-  asio::execution_context* context_;
+  union {
+    asio::execution_context* context_;
+    const void* near_;
+  };
 };
 
 template <typename Executor>
@@ -113,10 +133,11 @@ class admit_operation final : public waiter {
 
  public:
   /// Makes an operation with the handler's allocator and hands it to the gate.
-  static void start(gate& where, Handler&& handler, const executor_type& executor, const core::request& what) {
+  static void start(gate& where, Handler&& handler, const executor_type& executor, const core::request& what,
+                    const void* near) {
     allocator memory(asio::get_associated_allocator(handler));
     auto* place = std::allocator_traits<allocator>::allocate(memory, 1);
-    auto* operation = ::new (static_cast<void*>(place)) admit_operation(where, std::move(handler), executor);
+    auto* operation = ::new (static_cast<void*>(place)) admit_operation(where, std::move(handler), executor, near);
     if (auto slot = asio::get_associated_cancellation_slot(operation->handler_); slot.is_connected()) {
       slot.assign([operation](asio::cancellation_type) { cancel(operation->where(), *operation); });
     }
@@ -127,13 +148,14 @@ class admit_operation final : public waiter {
   using base_allocator = asio::associated_allocator_t<Handler>;
   using allocator = typename std::allocator_traits<base_allocator>::template rebind_alloc<admit_operation>;
 
-  admit_operation(gate& where, Handler&& handler, const executor_type& executor)
-      : waiter(where, &admit_operation::perform, Home ? nullptr : context_of(executor)),
+  admit_operation(gate& where, Handler&& handler, const executor_type& executor, const void* near)
+      : waiter(where, &admit_operation::perform, Home ? nullptr : context_of(executor), near),
         handler_(std::move(handler)),
         guard_(executor) {}
 
   static void perform(waiter& base, action how) {
     auto& self = static_cast<admit_operation&>(base);
+    if (how == action::approach) return self.approach();
     if constexpr (!Home) {
       if (how == action::dispatch) {
         // Hoisted: the order in which arguments are evaluated is not defined.
@@ -157,6 +179,17 @@ class admit_operation final : public waiter {
       std::move(handler)(expected<permit, rejection>(std::move(held)));
     } else {
       std::move(handler)(expected<permit, rejection>(unexpected<rejection>(std::move(*refused))));
+    }
+  }
+
+  // The pieces of a coroutine lie apart, each pointing at the next; one by one they would be waited for. A handler's first
+  // word is most often the address of what it will use first. What was asked for lies in the frame that waits.
+  void approach() const noexcept {
+    if constexpr (Home && sizeof(Handler) >= sizeof(void*)) {
+      const void* first = nullptr;
+      std::memcpy(&first, static_cast<const void*>(&handler_), sizeof first);
+      prefetch(first, 3);
+      prefetch(static_cast<const std::byte*>(near()) - 128, 3);
     }
   }
 
@@ -191,21 +224,27 @@ struct initiate_admit {
 
   template <typename Handler>
   void operator()(Handler&& handler, const core::request& what) const {
+    (*this)(std::forward<Handler>(handler), what, &what);
+  }
+
+  /// `near`: as for `waiter`.
+  template <typename Handler>
+  void operator()(Handler&& handler, const core::request& what, const void* near) const {
     using handler_type = std::decay_t<Handler>;
     struct none {};
     if constexpr (std::is_same_v<asio::associated_executor_t<handler_type, none>, none>) {
       const auto executor = home_executor(*where);
-      admit_operation<handler_type, true>::start(*where, handler_type(std::forward<Handler>(handler)), executor, what);
+      admit_operation<handler_type, true>::start(*where, handler_type(std::forward<Handler>(handler)), executor, what, near);
     } else {
       const auto executor = asio::get_associated_executor(handler);
       handler_type own(std::forward<Handler>(handler));
       if constexpr (std::is_convertible_v<decltype(executor), asio::any_io_executor>) {
         if (is_home(*where, executor)) {
-          admit_operation<handler_type, true>::start(*where, std::move(own), executor, what);
+          admit_operation<handler_type, true>::start(*where, std::move(own), executor, what, near);
           return;
         }
       }
-      admit_operation<handler_type, false>::start(*where, std::move(own), executor, what);
+      admit_operation<handler_type, false>::start(*where, std::move(own), executor, what, near);
     }
   }
 };
