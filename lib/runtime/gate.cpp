@@ -306,7 +306,7 @@ void finish(gate& where, core::request_id id, bool stopped, const std::optional<
   where.finish(id, stopped ? core::ending::preempted : core::ending::released, used);
 }
 
-void gate::finish_among_others(std::unique_lock<std::mutex> lock, core::request_id id, core::ending how,
+void gate::finish_among_others(std::unique_lock<brief_mutex> lock, core::request_id id, core::ending how,
                                const std::optional<usage>& used) noexcept {
   aftermath left(*this);
   core_.finish(id, how, used, clock(), effects_);
@@ -549,7 +549,7 @@ void gate::context_gone(asio::execution_context& context) noexcept {
   ending.carry_out();
 }
 
-void gate::let_posts_end(std::unique_lock<std::mutex>& lock) noexcept {
+void gate::let_posts_end(std::unique_lock<brief_mutex>& lock) noexcept {
   const std::size_t before = epoch_++ & 1U;
   posted_.wait(lock, [&] { return posting_[before] == 0; });
 }

@@ -2,6 +2,7 @@
 /// The state behind a bulkhead: the core under one mutex, and the waiters that are on their way to their executors.
 #pragma once
 
+#include "runtime/brief_mutex.hpp"
 #include "runtime/context_hook.hpp"
 
 #include <sluice/core/admission.hpp>
@@ -113,7 +114,7 @@ class gate {
   ~gate() = default;
 
   void tick(instant now) noexcept;
-  void finish_among_others(std::unique_lock<std::mutex> lock, core::request_id id, core::ending how,
+  void finish_among_others(std::unique_lock<brief_mutex> lock, core::request_id id, core::ending how,
                            const std::optional<usage>& used) noexcept;
   [[nodiscard]] instant present_for(instant deadline) const noexcept;
   /// Translates the effects of an event. Under the mutex.
@@ -126,14 +127,14 @@ class gate {
   void watch_context(asio::execution_context& context);
   void context_gone(asio::execution_context& context) noexcept;
   /// Waits for the events whose aftermath is being posted now.
-  void let_posts_end(std::unique_lock<std::mutex>& lock) noexcept;
+  void let_posts_end(std::unique_lock<brief_mutex>& lock) noexcept;
   /// Invokes what is ready, up to a bound, and comes again for the rest.
   void run_ready();
   void take_turn_back(waiter* rest, waiter* last, std::size_t delivered) noexcept;
   /// The instant for an event that came without one.
   [[nodiscard]] instant clock() const noexcept;
 
-  mutable std::mutex mutex_;
+  mutable brief_mutex mutex_;
   core::admission core_;
   core::effects effects_;
   /// Whether somebody waited when the mutex was last free: then there is no use in trying to pass at once.
@@ -162,7 +163,7 @@ class gate {
   /// Events whose aftermath is being posted to executors. A context that goes away waits for those that began before.
   std::array<std::size_t, 2> posting_{};
   std::size_t epoch_ = 0;
-  std::condition_variable posted_;
+  std::condition_variable_any posted_;
 
   /// By the index of the request.
   std::vector<std::shared_ptr<stop_source>> stops_;
