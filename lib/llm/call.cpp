@@ -29,10 +29,13 @@ failure turned_away(rejection why) {
 }  // namespace
 
 expected<void, failure> call::prepare() {
+  // The request is checked before it is estimated: an estimator must not be blamed for what the request says.
+  auto encoded = encode(streamed_ && endpoint_->ask_usage.load(std::memory_order_relaxed));
+  if (!encoded) return encoded;
   auto reserved = endpoint_->reserve(request_, options_);
   if (!reserved) return unexpected<failure>(std::move(reserved).error());
   reserved_ = *reserved;
-  return encode(streamed_ && endpoint_->ask_usage.load(std::memory_order_relaxed));
+  return {};
 }
 
 expected<void, failure> call::encode(bool ask_usage) {

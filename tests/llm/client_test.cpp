@@ -141,6 +141,27 @@ TEST_CASE("a request that does not hold is neither admitted nor sent") {
   CHECK(f.transport.requests().empty());
 }
 
+TEST_CASE("a limit on output that is not positive is the request's fault, not the estimator's") {
+  for (const std::int64_t limit : {-1, 0}) {
+    CAPTURE(limit);
+    int asked = 0;
+    client_options options("http://server/v1");
+    options.estimator = [&asked, estimate = options.estimator](const request& what) {
+      ++asked;
+      return estimate(what);
+    };
+    call_fixture f(sluice::policy({.slots = 4, .tokens = 100'000}), options);
+    const auto chat = f.start(f.caller.chat(request("m").user("q").limit_output(limit)));
+    REQUIRE((chat->value && !chat->value->has_value()));
+    CHECK(chat->value->error().is(errc::invalid_argument));
+    CHECK(chat->value->error().phase == call_phase::preparing);
+    CHECK(chat->value->error().message() ==
+          "the request does not hold: max_output_tokens = " + std::to_string(limit) + "; must be positive");
+    CHECK(asked == 0);
+    CHECK(f.gate.statistics().all.admitted_total == 0);
+  }
+}
+
 TEST_CASE("an estimator of one's own is asked once, and what it gives is checked") {
   int asked = 0;
   sluice::cost answer{.tokens = 70, .output_tokens = 50};
