@@ -164,7 +164,8 @@ void stream_call::account() {
   if (!exchange_) return;
   const std::int64_t produced = estimate_tokens(decoder_->produced_bytes());
   if (decoder_->reported()) exchange_->account.reported(*decoder_->reported());
-  if (produced > 0) exchange_->account.produced(produced);
+  // An answer may end without a word; its prompt has been processed all the same.
+  if (produced > 0 || decoder_->finished()) exchange_->account.produced(produced);
   decoder_->answer.usage = exchange_->account.taken();
 }
 

@@ -158,6 +158,14 @@ TEST_CASE("usage that is not sent is estimated, and marked") {
   CHECK(out.consumed == 1'006);
 }
 
+TEST_CASE("an answer without a word and without usage has taken its prompt") {
+  const std::string nothing = "data: {\"choices\":[{\"index\":0,\"delta\":null}]}\n\n";
+  const auto out = play(streamed().with_chunk(nothing + stop + done));
+  CHECK(out.seen == "{0}.");
+  CHECK(out.result.usage == sluice::llm::token_usage{1'004, 0, 0, 0, true});
+  CHECK(out.consumed == 1'004);
+}
+
 TEST_CASE("the end may lack its mark or its blank line") {
   CHECK(play(streamed().with_chunk(text_chunk("x") + stop)).seen == "x{1}.");
   CHECK(play(streamed().with_chunk(text_chunk("x") + stop + "data: [DONE]")).seen == "x{1}.");
