@@ -66,6 +66,9 @@ function(sluice_layer name)
     endif()
   endforeach()
 
+  # Nobody replaces one of our functions with one of their own, so one may be inlined into another though the code can
+  # also become a shared library: the way through a gate with room is a third shorter.
+  target_compile_options(${target} PRIVATE -fno-semantic-interposition)
   sluice_options(${target})
   set_property(GLOBAL APPEND PROPERTY SLUICE_LAYERS ${name})
 endfunction()
