@@ -203,21 +203,28 @@ simdjson::error_code chat_decoder::usage(value from) {
     const auto inside = [](std::string_view wanted, std::optional<std::int64_t>& into) {
       return [wanted, &into](object details) {
         return each_member(details, [wanted, &into](std::string_view key, value member) {
-          return key == wanted ? read_count(member, into) : simdjson::SUCCESS;
+          return key == wanted ? read_amount(member, into) : simdjson::SUCCESS;
         });
       };
     };
     const auto error = each_member(members, [&](std::string_view key, value member) -> simdjson::error_code {
-      if (key == "prompt_tokens") return read_count(member, input);
-      if (key == "completion_tokens") return read_count(member, output);
+      if (key == "prompt_tokens") return read_amount(member, input);
+      if (key == "completion_tokens") return read_amount(member, output);
       if (key == "prompt_tokens_details") return if_object(member, inside("cached_tokens", cached));
       if (key == "completion_tokens_details") return if_object(member, inside("reasoning_tokens", reasoning));
       return simdjson::SUCCESS;
     });
     if (error) return error;
-    // The last report wins; an empty object is none.
-    if (input || output) {
-      reported_ = token_usage{input.value_or(0), output.value_or(0), cached.value_or(0), reasoning.value_or(0), false};
+    // The last report of each figure wins; an empty object is none.
+    if (!input && !output) return simdjson::SUCCESS;
+    if (!reported_) reported_.emplace();
+    if (input) {
+      reported_->input_tokens = input;
+      reported_->cached_tokens = cached.value_or(0);
+    }
+    if (output) {
+      reported_->output_tokens = output;
+      reported_->reasoning_tokens = reasoning.value_or(0);
     }
     return simdjson::SUCCESS;
   });

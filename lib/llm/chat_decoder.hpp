@@ -8,6 +8,7 @@
 #include <sluice/llm/stream_event.hpp>
 
 #include "llm/tool_call_assembler.hpp"
+#include "llm/usage_report.hpp"
 
 #include <simdjson.h>
 
@@ -39,7 +40,7 @@ class chat_decoder {
   /// Bytes of text, thoughts and tool calls so far.
   [[nodiscard]] std::int64_t produced_bytes() const noexcept { return produced_bytes_; }
   /// What the provider last said of its usage, if it did.
-  [[nodiscard]] const std::optional<token_usage>& reported() const noexcept { return reported_; }
+  [[nodiscard]] const std::optional<usage_report>& reported() const noexcept { return reported_; }
   /// Whether the answer has its end: a finish reason has come.
   [[nodiscard]] bool finished() const noexcept { return answer.finish != finish_reason::none; }
 
@@ -66,7 +67,7 @@ class chat_decoder {
   simdjson::ondemand::parser parser_;
   tool_call_assembler calls_;
   std::vector<stream_event>* out_ = nullptr;
-  std::optional<token_usage> reported_;
+  std::optional<usage_report> reported_;
   std::int64_t produced_bytes_ = 0;
   bool choice_seen_ = false;
 };

@@ -42,11 +42,9 @@ expected<reply, failure> decode(exchange& from, std::string body, const endpoint
     return failed(std::move(read).error());
   }
   decoder.complete();
-  if (decoder.reported()) {
-    from.account.reported(*decoder.reported());
-  } else {
-    from.account.produced(estimate_tokens(decoder.produced_bytes()));
-  }
+  const auto& reported = decoder.reported();
+  if (reported) from.account.reported(*reported);
+  if (!reported || !reported->output_tokens) from.account.produced(estimate_tokens(decoder.produced_bytes()));
   decoder.answer.usage = from.account.taken();
   decoder.answer.request_id = request_id_of(from.answer->headers());
   return std::move(decoder.answer);

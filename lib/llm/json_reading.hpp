@@ -66,27 +66,46 @@ inline simdjson::error_code read_text(simdjson::ondemand::value from, std::strin
   return from.get_string().get(into);
 }
 
-/// Reads a count: an integer, a number such as `12.0`, or a string of digits. Held at 0 below and at 2^53 above; anything
-/// else leaves `into` as it is.
-inline simdjson::error_code read_count(simdjson::ondemand::value from, std::optional<std::int64_t>& into) {
-  constexpr double most = 9'007'199'254'740'992.0;
-  const auto keep = [&into](double number) {
-    into = number <= 0 ? 0 : number >= most ? static_cast<std::int64_t>(most) : static_cast<std::int64_t>(number);
-  };
+/// Reads a number, or a string that is one; anything else leaves `into` as it is.
+inline simdjson::error_code read_number(simdjson::ondemand::value from, std::optional<double>& into) {
   simdjson::ondemand::json_type type{};
   if (const auto error = from.type().get(type)) return error;
   if (type == simdjson::ondemand::json_type::number) {
     double number = 0;
     if (const auto error = from.get_double().get(number)) return error;
-    keep(number);
+    into = number;
   } else if (type == simdjson::ondemand::json_type::string) {
     std::string_view digits;
     if (const auto error = from.get_string().get(digits)) return error;
     double number = 0;
     const char* const end = digits.data() + digits.size();
     const auto parsed = std::from_chars(digits.data(), end, number);
-    if (parsed.ec == std::errc{} && parsed.ptr == end) keep(number);
+    if (parsed.ec == std::errc{} && parsed.ptr == end) into = number;
   }
+  return simdjson::SUCCESS;
+}
+
+/// `number` as a whole one, held at 0 below (and when it is none) and at 2^53 above.
+inline std::int64_t count_of(double number) noexcept {
+  constexpr double most = 9'007'199'254'740'992.0;
+  if (!(number > 0)) return 0;
+  return static_cast<std::int64_t>(number < most ? number : most);
+}
+
+/// Reads a count: an integer, a number such as `12.0`, or a string of digits. Held at 0 below and at 2^53 above; anything
+/// else leaves `into` as it is.
+inline simdjson::error_code read_count(simdjson::ondemand::value from, std::optional<std::int64_t>& into) {
+  std::optional<double> number;
+  if (const auto error = read_number(from, number)) return error;
+  if (number) into = count_of(*number);
+  return simdjson::SUCCESS;
+}
+
+/// The same for what cannot be negative: what is leaves `into` as it is.
+inline simdjson::error_code read_amount(simdjson::ondemand::value from, std::optional<std::int64_t>& into) {
+  std::optional<double> number;
+  if (const auto error = read_number(from, number)) return error;
+  if (number && *number >= 0) into = count_of(*number);
   return simdjson::SUCCESS;
 }
 

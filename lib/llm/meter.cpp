@@ -16,10 +16,14 @@ void meter::produced(std::int64_t output) {
   reconcile();
 }
 
-void meter::reported(const token_usage& figures) {
+void meter::reported(const usage_report& figures) {
   reported_ = figures;
-  output_ = std::max(output_, figures.output_tokens);
+  output_ = std::max(output_, figures.output_tokens.value_or(0));
   reconcile();
+}
+
+std::int64_t meter::input() const noexcept {
+  return reported_ ? reported_->input_tokens.value_or(reserved_.input_tokens) : reserved_.input_tokens;
 }
 
 void meter::reconcile() {
@@ -27,7 +31,7 @@ void meter::reconcile() {
   prompt_done_ = true;
   reconciled_ = output_;
   progress how_far;
-  how_far.input_tokens = std::min(reported_ ? reported_->input_tokens : reserved_.input_tokens, most_tokens);
+  how_far.input_tokens = std::min(input(), most_tokens);
   how_far.output_tokens = std::min(output_, most_tokens);
   // Without a split of the reservation nobody can say what may still come.
   if (reserved_.asked.output_tokens > 0) {
@@ -37,12 +41,14 @@ void meter::reconcile() {
 }
 
 token_usage meter::taken() const noexcept {
-  if (reported_) return *reported_;
   token_usage seen;
-  seen.estimated = true;
-  if (prompt_done_) {
-    seen.input_tokens = reserved_.input_tokens;
-    seen.output_tokens = output_;
+  seen.estimated = !reported_ || !reported_->input_tokens || !reported_->output_tokens;
+  if (prompt_done_ || reported_) seen.input_tokens = input();
+  if (prompt_done_) seen.output_tokens = output_;
+  if (reported_) {
+    seen.output_tokens = reported_->output_tokens.value_or(output_);
+    seen.cached_tokens = std::min(reported_->cached_tokens, seen.input_tokens);
+    seen.reasoning_tokens = std::min(reported_->reasoning_tokens, seen.output_tokens);
   }
   return seen;
 }

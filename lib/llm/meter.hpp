@@ -8,6 +8,7 @@
 #include <sluice/runtime/permit.hpp>
 
 #include "llm/endpoint.hpp"
+#include "llm/usage_report.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -28,8 +29,8 @@ class meter {
 
   /// The prompt has been processed; `output` tokens have been produced so far, by estimate.
   void produced(std::int64_t output);
-  /// The provider's own figures; the last ones hold.
-  void reported(const token_usage& figures);
+  /// The provider's own figures; the last ones hold. What they leave out stays an estimate.
+  void reported(const usage_report& figures);
 
   /// What was taken, as far as is known now.
   [[nodiscard]] token_usage taken() const noexcept;
@@ -38,6 +39,7 @@ class meter {
   void end() noexcept;
 
  private:
+  [[nodiscard]] std::int64_t input() const noexcept;
   void reconcile();
 
   permit held_;
@@ -45,7 +47,7 @@ class meter {
   std::int64_t every_;
   std::int64_t output_ = 0;
   std::int64_t reconciled_ = 0;
-  std::optional<token_usage> reported_;
+  std::optional<usage_report> reported_;
   bool prompt_done_ = false;
 };
 

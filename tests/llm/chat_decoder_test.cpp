@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +14,7 @@ using sluice::llm::chat_decoder;
 using sluice::llm::failure;
 using sluice::llm::finish_reason;
 using sluice::llm::stream_event;
-using sluice::llm::token_usage;
+using sluice::llm::usage_report;
 
 namespace {
 
@@ -35,7 +37,7 @@ class reader {
   }
 };
 
-token_usage usage_of(const std::string& json) {
+usage_report usage_of(const std::string& json) {
   reader from;
   REQUIRE(from.chunk(R"({"choices":[],"usage":)" + json + "}"));
   REQUIRE(from.decoder.reported().has_value());
@@ -56,7 +58,7 @@ TEST_CASE("a plain answer") {
   CHECK(answer.id == "c1");
   CHECK(answer.model == "m");
   CHECK(answer.finish == finish_reason::stop);
-  CHECK(*from.decoder.reported() == token_usage{9, 2, 3, 1, false});
+  CHECK(*from.decoder.reported() == usage_report{9, 2, 3, 1});
   CHECK(from.decoder.produced_bytes() == 12);
 }
 
@@ -142,14 +144,25 @@ TEST_CASE("usage: the last report wins, and odd numbers are read where they are 
   REQUIRE(from.chunk(R"({"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":3,"total_tokens":999}})"));
   REQUIRE(from.chunk(R"({"choices":[],"usage":{}})"));
   REQUIRE(from.chunk(R"({"choices":[],"usage":null})"));
-  CHECK(from.decoder.reported()->total() == sluice::usage{9, 3});
+  CHECK(*from.decoder.reported() == usage_report{9, 3});
 
-  CHECK(usage_of(R"({"prompt_tokens":12.0,"completion_tokens":"7"})").total() == sluice::usage{12, 7});
-  CHECK(usage_of(R"({"prompt_tokens":-5,"completion_tokens":1})").total() == sluice::usage{0, 1});
-  CHECK(usage_of(R"({"prompt_tokens":9007199254740992,"completion_tokens":1e300})").total() ==
-        sluice::usage{std::int64_t{1} << 53, std::int64_t{1} << 53});
-  CHECK(usage_of(R"({"prompt_tokens":"many","completion_tokens":1})").total() == sluice::usage{0, 1});
-  CHECK(usage_of(R"({"prompt_tokens":18446744073709551615,"completion_tokens":[1]})").input_tokens == std::int64_t{1} << 53);
+  constexpr std::int64_t most = std::int64_t{1} << 53;
+  CHECK(usage_of(R"({"prompt_tokens":12.0,"completion_tokens":"7"})") == usage_report{12, 7});
+  CHECK(usage_of(R"({"prompt_tokens":9007199254740992,"completion_tokens":1e300})") == usage_report{most, most});
+  CHECK(usage_of(R"({"prompt_tokens":18446744073709551615,"completion_tokens":[1]})") == usage_report{most, std::nullopt});
+}
+
+TEST_CASE("usage: what is missing, negative or no number is absent, and what came before it stays") {
+  CHECK(usage_of(R"({"prompt_tokens":-5,"completion_tokens":1})") == usage_report{std::nullopt, 1});
+  CHECK(usage_of(R"({"prompt_tokens":"many","completion_tokens":1})") == usage_report{std::nullopt, 1});
+  CHECK(usage_of(R"({"prompt_tokens":"nan","completion_tokens":0})") == usage_report{std::nullopt, 0});
+  CHECK(usage_of(R"({"prompt_tokens":4,"prompt_tokens_details":{"cached_tokens":-2}})") == usage_report{4, std::nullopt});
+  reader from;
+  REQUIRE(from.chunk(R"({"choices":[],"usage":{"prompt_tokens":-1,"completion_tokens":-1}})"));
+  CHECK_FALSE(from.decoder.reported().has_value());
+  REQUIRE(from.chunk(R"({"choices":[],"usage":{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":3}}})"));
+  REQUIRE(from.chunk(R"({"choices":[],"usage":{"completion_tokens":2}})"));
+  CHECK(*from.decoder.reported() == usage_report{9, 2, 3, 0});
 }
 
 TEST_CASE("an error where an answer was due") {

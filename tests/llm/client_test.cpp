@@ -131,6 +131,26 @@ TEST_CASE("usage that the provider does not send is estimated, and marked") {
   CHECK(f.consumed() == 1'006);
 }
 
+TEST_CASE("a figure that is missing or negative is estimated, and no part is larger than its whole") {
+  using sluice::llm::token_usage;
+  const auto usage_of = [](const std::string& usage) {
+    call_fixture f;
+    f.transport.add(plain(R"({"choices":[{"message":{"content":"12345678"},"finish_reason":"stop"}],"usage":)" + usage + "}"));
+    const auto chat = f.start(f.caller.chat(question()));
+    REQUIRE((chat->value && chat->value->has_value()));
+    CHECK(f.consumed() == (*chat->value)->usage.input_tokens + (*chat->value)->usage.output_tokens);
+    return (*chat->value)->usage;
+  };
+  CHECK(usage_of(R"({"prompt_tokens":900})") == token_usage{900, 2, 0, 0, true});
+  CHECK(usage_of(R"({"prompt_tokens":900,"completion_tokens":-1})") == token_usage{900, 2, 0, 0, true});
+  CHECK(usage_of(R"({"completion_tokens":40})") == token_usage{1'004, 40, 0, 0, true});
+  CHECK(usage_of(R"({"prompt_tokens":-900,"completion_tokens":40})") == token_usage{1'004, 40, 0, 0, true});
+  CHECK(usage_of(R"({"prompt_tokens":-1,"completion_tokens":-1})") == token_usage{1'004, 2, 0, 0, true});
+  CHECK(usage_of(R"({"prompt_tokens":0,"completion_tokens":0})") == token_usage{0, 0, 0, 0, false});
+  CHECK(usage_of(R"({"prompt_tokens":900,"completion_tokens":40,"prompt_tokens_details":{"cached_tokens":901},)"
+                 R"("completion_tokens_details":{"reasoning_tokens":41}})") == token_usage{900, 40, 900, 40, false});
+}
+
 TEST_CASE("a request that does not hold is neither admitted nor sent") {
   call_fixture f;
   const auto chat = f.start(f.caller.chat(request("m")));

@@ -158,6 +158,16 @@ TEST_CASE("usage that is not sent is estimated, and marked") {
   CHECK(out.consumed == 1'006);
 }
 
+TEST_CASE("a stream whose usage lacks a figure has it estimated") {
+  const auto usage = [](const std::string& figures) { return "data: {\"choices\":[],\"usage\":{" + figures + "}}\n\n"; };
+  const auto input_only = play(streamed().with_chunk(text_chunk("12345678") + stop + usage("\"prompt_tokens\":900") + done));
+  CHECK(input_only.result.usage == sluice::llm::token_usage{900, 2, 0, 0, true});
+  CHECK(input_only.consumed == 902);
+  const auto output_only = play(streamed().with_chunk(text_chunk("12345678") + stop + usage("\"completion_tokens\":40") + done));
+  CHECK(output_only.result.usage == sluice::llm::token_usage{1'004, 40, 0, 0, true});
+  CHECK(output_only.consumed == 1'044);
+}
+
 TEST_CASE("an answer without a word and without usage has taken its prompt") {
   const std::string nothing = "data: {\"choices\":[{\"index\":0,\"delta\":null}]}\n\n";
   const auto out = play(streamed().with_chunk(nothing + stop + done));

@@ -37,11 +37,11 @@ struct token_usage {
   std::int64_t input_tokens = 0;
   /// All that was produced, reasoning included.
   std::int64_t output_tokens = 0;
-  /// Of the input, what the provider had cached.
+  /// Of the input, what the provider had cached; never more than the input.
   std::int64_t cached_tokens = 0;
-  /// Of the output, what was reasoning.
+  /// Of the output, what was reasoning; never more than the output.
   std::int64_t reasoning_tokens = 0;
-  /// The provider sent no figures; these are estimates.
+  /// The provider did not send both totals, or sent a negative one: what is missing is an estimate.
   bool estimated = false;
 
   /// What a permit is settled with.

@@ -35,6 +35,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   for (const auto& call : decoder.answer.tool_calls) {
     if (call.id.empty() || !ids.insert(call.id).second || call.valid != call.problem.empty()) std::abort();
   }
-  if (decoder.reported() && (decoder.reported()->input_tokens < 0 || decoder.reported()->output_tokens < 0)) std::abort();
+  if (const auto& said = decoder.reported()) {
+    if (said->input_tokens.value_or(0) < 0 || said->output_tokens.value_or(0) < 0) std::abort();
+    if (said->cached_tokens < 0 || said->reasoning_tokens < 0) std::abort();
+  }
   return 0;
 }
