@@ -48,8 +48,14 @@ expected<void, failure> call::encode(bool ask_usage) {
 }
 
 failure call::interrupted(error why, permit& held, call_phase when) {
-  if (why.is(errc::preempted)) options_.age = held.age();
-  return failure(std::move(why), when);
+  if (!why.is(errc::preempted)) return failure(std::move(why), when);
+  options_.age = held.age();
+  failure lost(errc::preempted,
+               "preempted: the capacity was lent, and its owner needs it back; ask again with failure::age as call_options::age "
+               "to keep the place",
+               when);
+  lost.age = options_.age;
+  return lost;
 }
 
 asio::awaitable<expected<exchange, failure>> call::begin() {

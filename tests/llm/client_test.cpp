@@ -339,9 +339,30 @@ TEST_CASE("a chat that does not want to wait again is told that it was preempted
   const bool first_lost = first->ended;
   const auto& lost = first_lost ? first : second;
   REQUIRE((lost->value && !lost->value->has_value()));
-  CHECK(lost->value->error().is(errc::preempted));
+  const auto& told = lost->value->error();
+  CHECK(told.is(errc::preempted));
   CHECK((third->value && third->value->has_value()));
+  CHECK(told.age.preemptions == 1);
+  CHECK(told.message() ==
+        "preempted: the capacity was lent, and its owner needs it back; ask again with failure::age as call_options::age to keep "
+        "the place");
+
+  // With its age it goes before work of its class that came in the meantime.
+  while (auto one = f.gate.try_admit({.tokens = 1})) owners.push_back(std::move(*one));
+  f.transport.add(scripted_exchange::silent());
+  request late = question();
+  late.model = "late";
+  const auto newcomer = f.start(f.caller.chat(late, how));
+  request back = question();
+  back.model = "back";
+  const auto again = f.start(f.caller.chat(back, {.workload = sluice::batch, .age = told.age}));
+  REQUIRE(f.waiting() == 2);
+  const auto sent_before = f.transport.requests().size();
   f.cancel(first_lost ? second : first);
+  REQUIRE(f.transport.requests().size() == sent_before + 1);
+  CHECK(f.transport.requests().back().body().find("\"back\"") != std::string::npos);
+  f.cancel(newcomer);
+  f.cancel(again);
   owners.clear();
   CHECK(f.idle());
 }

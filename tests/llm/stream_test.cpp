@@ -328,6 +328,8 @@ TEST_CASE("preempted before anything was handed out: sent again; after that: tol
       const auto& lost = a->ended ? a : b;
       REQUIRE((lost->value && !lost->value->has_value()));
       CHECK(lost->value->error().is(errc::preempted));
+      CHECK(lost->value->error().age.preemptions == 1);
+      CHECK(lost->value->error().message().find("failure::age as call_options::age") != std::string::npos);
       CHECK(lost->value->error().partial->text == "half");
       CHECK(f.gate.statistics()[sluice::batch].wasted_tokens_total == 1'005);
     } else {

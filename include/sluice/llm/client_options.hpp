@@ -76,7 +76,7 @@ struct call_options {
   instant deadline = never;
   /// Reserve this in place of the estimate.
   std::optional<cost> reservation{};
-  /// For work that was preempted and comes again.
+  /// For work that was preempted and comes again: `failure::age` of the call that was.
   sluice::age age{};
   /// A call that is preempted asks again, with its age, until its deadline; a stream only as long as none of it has been
   /// handed out. When off, preemption is `errc::preempted`.

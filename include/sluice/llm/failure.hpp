@@ -4,6 +4,7 @@
 
 #include <sluice/core/decision.hpp>
 #include <sluice/core/error.hpp>
+#include <sluice/core/request.hpp>
 #include <sluice/core/time.hpp>
 #include <sluice/llm/reply.hpp>
 
@@ -50,6 +51,8 @@ class failure {
   error why;
   /// When admission said no: the whole of it.
   std::optional<rejection> refusal;
+  /// When the call was preempted: its age. With it as `call_options::age` the call may come again without losing its place.
+  sluice::age age{};
   /// The answer's HTTP status; zero when there was no answer.
   int status = 0;
   /// The provider's own code or type for it, such as `insufficient_quota`; empty when it gave none.
