@@ -58,7 +58,12 @@ error transfer_error(CURLcode result, bool connected, std::string_view origin, s
   const errc kind = kind_of(result, connected);
   std::string message(origin);
   message += ": ";
-  message += names_only_the_peer(kind) && !detail.empty() ? one_line(detail) : curl_easy_strerror(result);
+  if (result == CURLE_OUT_OF_MEMORY && connected && received == 0) {
+    // libcurl says the same of a head beyond its own bounds as of memory that ran out.
+    message += "the answer's head is larger than libcurl takes, or memory ran out";
+  } else {
+    message += names_only_the_peer(kind) && !detail.empty() ? one_line(detail) : curl_easy_strerror(result);
+  }
   if (kind == errc::connection_lost) message += ", after " + grouped(received) + " bytes of the body";
   message += " (libcurl " + std::to_string(static_cast<int>(result)) + ")";
   return {kind, std::move(message)};

@@ -33,6 +33,13 @@ TEST_CASE("the message is one line with the peer, the reason and the numbers") {
   CHECK(refused.message() == "h:1: Failed to connect  to h (libcurl 7)");
 }
 
+TEST_CASE("out of memory before the body may be a head too large, and later it is not") {
+  CHECK(transfer_error(CURLE_OUT_OF_MEMORY, true, "h:1", "", 0).message() ==
+        "h:1: the answer's head is larger than libcurl takes, or memory ran out (libcurl 27)");
+  CHECK(transfer_error(CURLE_OUT_OF_MEMORY, true, "h:1", "", 5).message() == "h:1: Out of memory (libcurl 27)");
+  CHECK(transfer_error(CURLE_OUT_OF_MEMORY, false, "h:1", "", 0).message() == "h:1: Out of memory (libcurl 27)");
+}
+
 TEST_CASE("numbers are grouped by thousands") {
   CHECK(grouped(0) == "0");
   CHECK(grouped(999) == "999");
