@@ -38,6 +38,9 @@ std::string conflict(const CLI::App& app, const options& read) {
   if (!own && app.count("--model") == 0) return "--provider needs --model NAME";
   if (own && app.count("--model") != 0) return "--model is for --provider URL; the provider of our own has none";
   if (!own && read.kill_after) return "--kill-after can only kill the provider of our own; leave out --provider";
+  if (read.kill_after && *read.kill_after >= read.seconds) {
+    return "--kill-after must be less than --seconds, else nothing is killed";
+  }
   if (app.count("--speed") != 0 && read.interactive_trace.empty() && read.batch_trace.empty()) {
     return "--speed is for traces; give --interactive-trace or --batch-trace";
   }

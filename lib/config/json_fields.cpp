@@ -99,7 +99,7 @@ class collector final : public nlohmann::json_sax<json> {
       json_field where;
       where.path = path_;
       where.written = first < last ? message.substr(first + 1, last - first - 1) : "";
-      failure = wrong(where, "does not fit, is " + where.written);
+      failure = wrong(where, "does not fit, is " + shortened(where.written));
     } else {
       failure = not_json(text_, position, bare_reason(why.what()));
     }
@@ -149,6 +149,11 @@ std::string json_field::name() const {
     joined += plain_word(part) ? part : quoted(part);
   }
   return joined;
+}
+
+std::string shortened(const std::string& written) {
+  constexpr std::size_t enough = 40;
+  return written.size() > enough ? written.substr(0, enough) + "..." : written;
 }
 
 error wrong(const json_field& where, std::string_view what) {

@@ -28,6 +28,9 @@ struct json_field {
   [[nodiscard]] std::string name() const;
 };
 
+/// The start of a value, for a message: enough to know it by.
+[[nodiscard]] std::string shortened(const std::string& written);
+
 [[nodiscard]] error wrong(const json_field& where, std::string_view what);
 
 /// The fields in the order of the document, objects before what is in them. Errors: not JSON, not an object, a field

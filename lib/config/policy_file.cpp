@@ -23,9 +23,8 @@ using result = std::optional<error>;
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 
 std::string shown(const json_field& field) {
-  if (field.what != json_field::kind::text) return field.written;
-  constexpr std::size_t enough = 40;
-  return '"' + (field.written.size() > enough ? field.written.substr(0, enough) + "..." : field.written) + '"';
+  const std::string text = config::shortened(field.written);
+  return field.what == json_field::kind::text ? '"' + text + '"' : text;
 }
 
 error wrong_type(const json_field& field, std::string_view wanted) {
@@ -41,10 +40,10 @@ result read_whole(const json_field& field, std::int64_t least, std::int64_t grea
   const bool beyond = beyond_whole_numbers(field);
   if (field.what != json_field::kind::whole && !beyond) return wrong_type(field, "a whole number");
   const bool below = beyond ? field.written.front() == '-' : field.number < least;
-  if (below && least == 0) return wrong(field, "must not be negative, is " + field.written);
-  if (below) return wrong(field, "must be at least " + std::to_string(least) + ", is " + field.written);
+  if (below && least == 0) return wrong(field, "must not be negative, is " + shown(field));
+  if (below) return wrong(field, "must be at least " + std::to_string(least) + ", is " + shown(field));
   if (beyond || field.number > greatest) {
-    return wrong(field, "must be at most " + std::to_string(greatest) + ", in plain digits, is " + field.written);
+    return wrong(field, "must be at most " + std::to_string(greatest) + ", in plain digits, is " + shown(field));
   }
   into = field.number;
   return {};

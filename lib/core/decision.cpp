@@ -25,6 +25,14 @@ std::string seconds(duration length) {
   return text;
 }
 
+/// `late - early`, held at the longest duration: an instant from a caller may be any.
+duration between(instant early, instant late) noexcept {
+  std::int64_t length = 0;
+  const bool overflow =
+      __builtin_sub_overflow(late.time_since_epoch().count(), early.time_since_epoch().count(), &length);
+  return overflow ? duration::max() : duration(length);
+}
+
 std::string count(std::int64_t number, const char* what) {
   return grouped(number) + ' ' + what + (number == 1 ? "" : "s");
 }
@@ -152,7 +160,8 @@ std::string explain(const decision& what, std::string_view class_name) {
              (about_tokens(what.bound) ? " (lower max_tokens)" : "") + " or raise " + knob(what.bound, name);
     }
     case reason::deadline_passed:
-      return refused + "the deadline passed " + seconds(what.at - what.deadline) + " before it came; give it a later one";
+      return refused + "the deadline passed " + seconds(between(what.deadline, what.at)) +
+             " before it came; give it a later one";
     case reason::no_room:
       return refused + in_the_way(what, name) + ", " + asked_of(what) + " asked" + remedy(what, name) +
              ", or wait with admit()";

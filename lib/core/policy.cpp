@@ -1,5 +1,7 @@
 #include <sluice/core/policy.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -17,6 +19,7 @@ struct axis {
   const char* name;
   std::int64_t capacity::* member;
 };
+constexpr std::size_t longest_name = 64;
 constexpr axis axes[] = {{"slots", &capacity::slots}, {"tokens", &capacity::tokens}};
 
 expected<void, error> validate_class(const policy& rules, const class_policy& checked) {
@@ -53,7 +56,14 @@ expected<void, error> validate_names(const policy& checked) {
   }
   for (std::size_t c = 0; c < checked.classes.size(); ++c) {
     const std::string field = "classes[" + std::to_string(c) + "].name";
-    if (checked.classes[c].name.empty()) return wrong(field, "must not be empty");
+    const std::string& name = checked.classes[c].name;
+    if (name.empty()) return wrong(field, "must not be empty");
+    if (name.size() > longest_name) {
+      return wrong(field, std::to_string(name.size()) + " bytes long, at most " + std::to_string(longest_name) + " are allowed");
+    }
+    // It stands in messages of one line, and in metrics.
+    const auto unprintable = [](char byte) { return static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f; };
+    if (std::any_of(name.begin(), name.end(), unprintable)) return wrong(field, "must not hold control characters");
     for (std::size_t other = 0; other < c; ++other) {
       if (checked.classes[other].name == checked.classes[c].name) {
         return wrong(field, "'" + checked.classes[c].name + "' is the name of classes[" + std::to_string(other) +

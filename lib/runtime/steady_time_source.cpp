@@ -15,6 +15,15 @@
 namespace sluice {
 namespace {
 
+/// A wake costs more than most of what it is for, so those of one tick share one. Late by less than a tick, never early.
+constexpr duration tick = std::chrono::milliseconds(1);
+
+instant rounded_up(instant when) noexcept {
+  const duration since = when.time_since_epoch();
+  const duration beyond = since % tick;
+  return beyond <= duration::zero() ? when : after(when, tick - beyond);
+}
+
 instant steady_now() noexcept { return std::chrono::time_point_cast<duration>(std::chrono::steady_clock::now()); }
 
 // Shared with the pending wait, which may outlive the time source.
@@ -94,12 +103,13 @@ class timer_queue final : public context_hook, public std::enable_shared_from_th
   void rearm() {
     if (heap_.empty()) return stop_waiting();
     // A wait that ends too early is cheaper than moving it for every entry that comes and goes.
-    if (!timer_ || heap_.front().when >= waiting_for_) return;
-    timer_->expires_at(heap_.front().when);
+    const instant when = rounded_up(heap_.front().when);
+    if (!timer_ || when >= waiting_for_) return;
+    timer_->expires_at(when);
     timer_->async_wait([self = shared_from_this(), generation = ++generation_](const asio::error_code&) {
       self->wake(generation);
     });
-    waiting_for_ = heap_.front().when;
+    waiting_for_ = when;
   }
 
   void wake(std::uint64_t generation) {

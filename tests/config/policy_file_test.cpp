@@ -201,6 +201,12 @@ TEST_CASE("fractions and what is beyond 64 bits are named with their value") {
   CHECK(complaint(R"("max_preemptions": 1e2)").starts_with("max_preemptions: must be at most"));
 }
 
+TEST_CASE("of a long value the start is shown") {
+  const std::string nines(100'000, '9');
+  for (const std::string& written : {nines, nines + ".5", nines + "e400"})
+    CHECK(complaint(R"("max_waiting": )" + written).size() < 200);
+}
+
 TEST_CASE("not a number is not JSON") {
   CHECK(batch_complaint(R"("priority": NaN)").starts_with("line 1, column "));
   CHECK(message_of("{\n\"capacity\": {\"slots\": Infinity}}").starts_with("line 2, column 23: not JSON: "));

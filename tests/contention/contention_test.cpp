@@ -142,6 +142,12 @@ TEST_CASE("a policy of one's own is used") {
   CHECK(mentions(ended.err, "nothing succeeded: "));
 }
 
+TEST_CASE("a policy that is closed would never end, and is refused") {
+  const scratch_directory scratch;
+  const auto closed = scratch.write("p.json", R"({"capacity": {"slots": 0, "tokens": 0}})");
+  check_refused(start("--seconds 0.5 --arms sluice --quiet --policy " + closed), 2, "capacity: zero slots or tokens");
+}
+
 TEST_CASE("a bad option, file or combination is one line") {
   check_refused(start("--colour red"), 2, "--colour");
   check_refused(start("--seconds 0"), 2, "--seconds");

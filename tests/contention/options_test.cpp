@@ -92,6 +92,7 @@ TEST_CASE("every error is one line and names its option") {
   CHECK(mentions(error_of({"--chats", "0"}), "--chats"));
   CHECK(mentions(error_of({"--speed", "0", "--batch-trace", "b.csv"}), "--speed"));
   CHECK(mentions(error_of({"--kill-after", "-1"}), "--kill-after"));
+  CHECK(mentions(error_of({"--kill-after", "2", "--seconds", "2"}), "must be less than --seconds"));
   CHECK(error_of({"--arms", "sluice,none"}) ==
         "--arms: there is no arm 'none'; there are alone, nothing, limit, sluice");
 }

@@ -89,6 +89,9 @@ TEST_CASE("each other refusal says its reason, its numbers and a remedy") {
   check_contains(explain(refused(reason::invalid_cost, constraint::none), "batch"),
                  {"invalid_cost", "slots = 2", "tokens = 1,750", "output_tokens = 400"});
   check_contains(explain(refused(reason::deadline_passed, constraint::none), "batch"), {"deadline_passed", "2 s"});
+  decision early = refused(reason::deadline_passed, constraint::none);
+  early.deadline = instant::min();
+  check_contains(explain(early, "batch"), {"deadline_passed", "passed 9.22e+09 s before"});
   check_contains(explain(refused(reason::queue_full, constraint::queue), "batch"),
                  {"queue_full", "12,000 waiters", "raise max_waiting"});
   check_contains(explain(refused(reason::queue_full, constraint::class_queue), "batch"),

@@ -88,6 +88,16 @@ TEST_CASE("each wrong field is named, with its numbers") {
   CHECK(complaint([](policy& p) { p.max_preemptions = 256; }) == "max_preemptions: must be 0 to 255, is 256");
 }
 
+TEST_CASE("a name that would not stand in one line of a log is refused") {
+  CHECK(complaint([](policy& p) { p.add_class(class_policy("a\nb")); }) ==
+        "classes[2].name: must not hold control characters");
+  CHECK(complaint([](policy& p) { p.add_class(class_policy("a\x1b[31m")); }) ==
+        "classes[2].name: must not hold control characters");
+  CHECK(complaint([](policy& p) { p.add_class(class_policy(std::string(65, 'a'))); }) ==
+        "classes[2].name: 65 bytes long, at most 64 are allowed");
+  CHECK(complaint([](policy& p) { p.add_class(class_policy(std::string(64, 'a'))); }) == "fine");
+}
+
 TEST_CASE("floors are within ceilings, within the pool, and all together within the pool") {
   std::string said = complaint([](policy& p) { p[batch].ceiling.slots = 3; });
   CHECK(said.starts_with("classes.batch.floor.slots: 4 is above the class's ceiling of 3"));

@@ -25,7 +25,7 @@ class class_policy {
  public:
   explicit class_policy(std::string class_name) : name(std::move(class_name)) {}
 
-  /// Unique, not empty; stands in metrics and messages.
+  /// Unique; 1 to 64 bytes without control characters, since it stands in metrics and messages.
   std::string name;
   /// The greater is served first. Equal priorities are served in the order of the class table.
   int priority = 0;

@@ -67,6 +67,7 @@ class time_source {
 };
 
 /// The time source of production: the steady clock, and one `asio::steady_timer` on `executor` for all its entries.
+/// Wakes are rounded up to the next millisecond, so that entries close to each other share one.
 /// Entries are woken on `executor`'s threads. Pending entries do not keep the context's `run()` from returning when
 /// nothing else is left to do only in so far as Asio's timers do: an armed entry counts as work.
 ///
