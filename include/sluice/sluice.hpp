@@ -1,5 +1,5 @@
 /// \file
-/// All of sluice that a user needs.
+/// All of sluice that a program needs; `sluice/sim` and `sluice/testing` are included by name.
 #pragma once
 
 #include <sluice/config/policy_file.hpp>
