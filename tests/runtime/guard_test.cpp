@@ -26,7 +26,7 @@ asio::awaitable<void> fail() {
 /// Is told to stop, and ends with a result in spite of it.
 asio::awaitable<int> stubborn() {
   try {
-    co_await sleep_for_ever();
+    co_await wait_for_ever();
   } catch (const std::system_error&) {
   }
   co_return 7;
@@ -35,7 +35,7 @@ asio::awaitable<int> stubborn() {
 /// Says itself that it was cancelled.
 asio::awaitable<expected<int, error>> polite() {
   try {
-    co_await sleep_for_ever();
+    co_await wait_for_ever();
   } catch (const std::system_error&) {
   }
   co_return unexpected<error>(error(errc::cancelled, "stopped"));
@@ -143,7 +143,7 @@ TEST_CASE_FIXTURE(lent, "preempted: the work is cancelled, the caller is told, a
   spawn([](lent& self, permit& held, sluice::age& first, std::string& out) -> asio::awaitable<void> {
     held = (co_await self.gate.admit({.tokens = 10}, batch)).value();
     first = held.age();
-    auto done = co_await held.guard(sleep_for_ever());
+    auto done = co_await held.guard(wait_for_ever());
     REQUIRE_FALSE(done);
     CHECK(done.error().is(errc::preempted));
     // The caller itself is not cancelled.
@@ -213,7 +213,7 @@ TEST_CASE_FIXTURE(lent, "the caller's cancellation reaches the work, guarded or 
           auto held = (co_await self.gate.admit({.tokens = 10}, which)).value();
           auto work = [](bool& mark) -> asio::awaitable<void> {
             try {
-              co_await sleep_for_ever();
+              co_await wait_for_ever();
             } catch (const std::system_error&) {
               mark = true;
               throw;
@@ -247,7 +247,7 @@ TEST_CASE_FIXTURE(lent, "cancelled by the caller before the guarded work has beg
         own.emit(asio::cancellation_type::terminal);
         auto work = [](bool& started) -> asio::awaitable<void> {
           started = true;
-          co_await sleep_for_ever();
+          co_await wait_for_ever();
         };
         (void)co_await held.guard(work(mark));
       }(*this, stop, began),
@@ -273,7 +273,7 @@ TEST_CASE("preempted from another thread while the work runs on a pool") {
         [](bulkhead& where, std::shared_ptr<std::promise<void>> on) -> asio::awaitable<bool> {
           auto held = (co_await where.admit({.tokens = 10}, batch)).value();
           on->set_value();
-          auto done = co_await held.guard(sleep_for_ever());
+          auto done = co_await held.guard(wait_for_ever());
           co_return !done && done.error().is(errc::preempted);
         }(gate, running),
         [ended](std::exception_ptr, bool preempted) { ended->set_value(preempted); });

@@ -101,7 +101,7 @@ struct ending {
 };
 
 /// Sleeps until it is cancelled.
-inline asio::awaitable<void> sleep_for_ever() {
+inline asio::awaitable<void> wait_for_ever() {
   asio::steady_timer timer(co_await asio::this_coro::executor, asio::steady_timer::time_point::max());
   co_await timer.async_wait(asio::use_awaitable);
 }

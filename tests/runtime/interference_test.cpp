@@ -138,7 +138,7 @@ class program {
     if (!gate_) co_return;
     int attempts = 0;
     const auto work = [&](permit& held) -> asio::awaitable<void> {
-      if (++attempts == 1) return sleep_for_ever();
+      if (++attempts == 1) return wait_for_ever();
       return settle_in_work(held);
     };
     (void)co_await gate_->run({.tokens = 300}, batch, work);

@@ -118,7 +118,7 @@ TEST_CASE("the context goes first, with coroutines that wait, that hold, and tha
   answer told;
   const auto hold = [](bulkhead& gate) -> asio::awaitable<void> {
     auto permit = co_await gate.admit({});
-    co_await sleep_for_ever();
+    co_await wait_for_ever();
   };
   auto held = self.gate->try_admit({});
   REQUIRE(held);
@@ -227,7 +227,7 @@ TEST_CASE("guarded work: bulkhead first, context first") {
   const auto work = [](bulkhead& gate, int& steps) -> asio::awaitable<void> {
     auto permit = co_await gate.admit({.tokens = 10}, batch);
     ++steps;
-    if (permit) (void)co_await permit->guard(sleep_for_ever());
+    if (permit) (void)co_await permit->guard(wait_for_ever());
     ++steps;
   };
   int steps = 0;
@@ -275,7 +275,7 @@ TEST_CASE("a permit that ends under guard leaves its place to another's guard") 
     asio::awaitable<void> stays() {
       auto permit = co_await self.gate.admit({.tokens = 500}, batch);
       REQUIRE(permit);
-      auto done = co_await permit->guard(sleep_for_ever());
+      auto done = co_await permit->guard(wait_for_ever());
       trace += done ? "done " : "preempted ";
     }
     asio::awaitable<void> release_early(sluice::permit& own) {
@@ -316,7 +316,7 @@ TEST_CASE("the caller's cancellation signal outlives the context in which guarde
         auto result = co_await permit->guard(work());
         done = result.has_value();
         permit->release();
-        co_await sleep_for_ever();
+        co_await wait_for_ever();
       },
       asio::bind_cancellation_slot(stop.slot(), [](std::exception_ptr) {}));
   self.context->poll();
@@ -431,7 +431,7 @@ TEST_CASE("a context that goes with thousands of coroutines holding and waiting 
                    [](bulkhead& gate) -> asio::awaitable<void> {
                      auto permit = co_await gate.admit({});
                      co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
-                     co_await sleep_for_ever();
+                     co_await wait_for_ever();
                    }(*self.gate),
                    [](std::exception_ptr) {});
   }

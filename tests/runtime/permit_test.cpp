@@ -147,7 +147,7 @@ TEST_CASE_FIXTURE(house, "an exception, and a coroutine destroyed where it waits
         other,
         [this]() -> asio::awaitable<void> {
           auto held = co_await gate.admit({.tokens = 10});
-          co_await sleep_for_ever();
+          co_await wait_for_ever();
         },
         [](std::exception_ptr) {});
     other.poll();

@@ -33,7 +33,7 @@ struct lent : house {
   asio::awaitable<int> work(permit& held, int last) {
     ++attempts;
     held_while_working += static_cast<bool>(held) ? 1 : 0;
-    if (attempts < last) co_await sleep_for_ever();
+    if (attempts < last) co_await wait_for_ever();
     co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
     co_return 40 + attempts;
   }

@@ -285,7 +285,7 @@ TEST_CASE("guarded work of a context that goes while another thread would preemp
           *other,
           [](bulkhead& where) -> asio::awaitable<void> {
             auto got = (co_await where.admit({.tokens = 10}, batch)).value();
-            (void)co_await got.guard(sleep_for_ever());
+            (void)co_await got.guard(wait_for_ever());
           }(gate),
           [](std::exception_ptr) {});
     }
@@ -340,7 +340,7 @@ TEST_CASE("guarded work is cancelled by its caller on a strand while it starts o
         strand,
         [](bulkhead& where) -> asio::awaitable<void> {
           auto got = (co_await where.admit({.tokens = 10}, batch)).value();
-          (void)co_await got.guard(sleep_for_ever());
+          (void)co_await got.guard(wait_for_ever());
         }(gate),
         asio::bind_cancellation_slot(stop.slot(), [](std::exception_ptr) {}));
     asio::post(strand, [&] { stop.emit(asio::cancellation_type::terminal); });
