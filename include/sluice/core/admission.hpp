@@ -4,11 +4,13 @@
 /// same code runs in production, in the simulator and in a model checker.
 #pragma once
 
+#include <sluice/core/adaptive.hpp>
 #include <sluice/core/decision.hpp>
 #include <sluice/core/error.hpp>
 #include <sluice/core/expected.hpp>
 #include <sluice/core/policy.hpp>
 #include <sluice/core/request.hpp>
+#include <sluice/core/run.hpp>
 #include <sluice/core/statistics.hpp>
 
 #include <cstddef>
@@ -31,6 +33,8 @@ struct effect {
     preempt,
     /// `tick` is wanted at `at`, or not at all any more (`never`). Replaces an earlier wish.
     wake_at,
+    /// A run has spent or set aside `detail` percent of its budget; `tag` is the run's. Once for each of 50, 80, 95, 100.
+    budget_threshold,
   };
   kind what{};
   std::uint32_t detail = 0;
@@ -53,24 +57,29 @@ class effects {
 
 /// How a grant ended.
 enum class ending : std::uint8_t {
-  /// The work ran to its end, well or badly; or the permit was let go.
+  /// The work ran to its end. When its usage is known, it is a sample of the service model.
   released,
-  /// It was stopped because of a `preempt` effect; what it consumed is booked as waste.
+  /// It was stopped because of a `preempt` effect; what it consumed is booked as waste. No sample.
   preempted,
+  /// It failed, or its owner stopped it before its end: what it consumed is charged, but it is no sample.
+  abandoned,
 };
 
 /// The state machine.
 ///
-/// Order of service: classes whose head fits within their floor first, then class priority; inside a class the earliest deadline,
-/// then age. Work never overtakes a better-placed head that waits for room in the pool; a head that waits only for its
-/// own class's ceiling, or for capacity protected for others, holds nobody else up.
+/// Order of service: classes whose head fits within their floor first, then class priority; inside a class, tenants by
+/// start-time fair queueing over tokens; inside a tenant, work of runs that have already started something, then the earliest
+/// deadline, then the age of the root run, then age. In overload, inside a class the cheapest that can still be done in time. A
+/// better-placed head that waits for room in the pool may be passed by what fits, within `bypass_policy`; a head that
+/// waits only for its own class's ceiling, for capacity protected for others, or for its tenant's rate, holds nobody else up.
 ///
 /// The same events with the same instants give the same effects, always. An `now` earlier than a former one counts as
 /// the former one.
 ///
-/// Complexity, with n waiting and K classes: arrive, cancel, each expiry and each grant O(log n + K); finish and progress O(K) and
-/// the grants that follow; `close` and `reconfigure` O(n). Nothing is allocated while the number of requests
-/// known at once does not reach a new maximum.
+/// Complexity, with n waiting, T tenants and K classes: arrive, cancel, each expiry and each grant O(log n + log T + K), and the
+/// depth of the run; finish and progress O(K) and the grants that follow; a preemption O(p log p) in running work that could be
+/// stopped; `close`, `reconfigure`, a shrink of the adaptive limit and the beginning of an overload O(n). Nothing is allocated
+/// while the number of requests, tenants and runs known at once does not reach a new maximum.
 /// Thread safety: none; one thread at a time.
 class admission {
  public:
@@ -125,6 +134,24 @@ class admission {
   /// Refuses what waits and all that comes; running work goes on. Harmless when repeated.
   void close(instant now, effects& out);
 
+  /// The provider said something about its load in answer to `id`; `request_id{}` when it is not known which.
+  void signal(request_id id, provider_signal what, instant now, effects& out);
+  /// The provider asked for a pause: nothing starts before `until`. A shorter pause than one in force changes nothing.
+  void pause(instant until, instant now, effects& out);
+
+  /// Opens a run. O(depth).
+  /// Errors: `errc::invalid_argument` for a negative limit, an unknown parent, a finalise reserve below a root or above its
+  /// limit, more than 64 runs above each other; `errc::refused` for a carve that the parent cannot fund.
+  expected<run_id, error> open_run(const run_options& what, instant now);
+  /// Raises the limits of a run; waiters that can be paid now are served. `unlimited` on an axis lifts that limit.
+  /// Errors: `errc::invalid_argument` for an unknown run, a negative amount, or a carved run.
+  expected<void, error> extend_run(run_id id, const spending& more, instant now, effects& out);
+  /// Closes a run: nothing new may be charged to it, and its waiters are rejected (`unknown_run`). Its account is kept until what
+  /// runs under it has ended; then what a carved child did not spend goes back. False when it is not known.
+  bool close_run(run_id id, instant now, effects& out);
+  /// The account of an open run.
+  [[nodiscard]] std::optional<run_balance> balance(run_id id) const;
+
   [[nodiscard]] const policy& current_policy() const noexcept;
   [[nodiscard]] bool closed() const noexcept;
   /// How many wait, and how many hold something.
@@ -139,6 +166,12 @@ class admission {
   /// The age of a request that waits or holds, with which it may come again; a preempted one is counted as such by
   /// `finish`'s caller through `age.preemptions`.
   [[nodiscard]] std::optional<age> age_of(request_id id) const;
+
+  /// The explain records kept, the oldest first: one for each request that had to wait, each rejection, and each preemption.
+  [[nodiscard]] std::vector<decision> recent() const;
+
+  /// Whether instants matter even when there is room: because rates are held or durations are learned.
+  [[nodiscard]] bool needs_time() const noexcept;
 
   /// The tags of all waiting requests, in no particular order. O(n).
   [[nodiscard]] std::vector<std::uint64_t> waiting_tags() const;

@@ -4,9 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 namespace sluice {
+
+/// For a capacity, a ceiling, a rate, a budget or a queue that has no limit.
+inline constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
 
 /// What there is, or a part of it: concurrency slots and in-flight tokens. Neither is negative.
 struct capacity {

@@ -5,6 +5,7 @@
 
 #include <sluice/core/cost.hpp>
 #include <sluice/core/error.hpp>
+#include <sluice/core/tenant.hpp>
 #include <sluice/core/time.hpp>
 #include <sluice/core/workload.hpp>
 
@@ -50,6 +51,14 @@ enum class reason : std::uint8_t {
   deadline_in_queue,
   /// The caller cancelled it while it waited.
   cancelled,
+  /// It can no longer be done by its deadline.
+  infeasible,
+  /// The budget of its run cannot pay for it any more.
+  budget_exhausted,
+  /// A rate does not let it through now, and it would not wait; or its deadline comes first.
+  rate_limited,
+  /// There is no such run, or it has been closed.
+  unknown_run,
 };
 
 /// What stood in the way.
@@ -74,7 +83,31 @@ enum class constraint : std::uint8_t {
   queue,
   /// The class's own bound on its part of the queue.
   class_queue,
+  /// The limit on slots that follows the provider.
+  adaptive_limit,
+  /// The class's ceiling that falls while more urgent work suffers.
+  elastic_limit,
+  /// What the provider lets through in a minute: requests, input tokens, output tokens; or it asked for a pause.
+  provider_requests,
+  provider_input,
+  provider_output,
+  provider_pause,
+  /// What the tenant may send in a minute.
+  tenant_requests,
+  tenant_input,
+  tenant_output,
+  /// Another tenant of its class is served first.
+  tenant_turn,
+  /// What its run, or a run above it, may spend.
+  budget_tokens,
+  budget_calls,
+  budget_money,
+  /// The time to its deadline.
+  deadline,
 };
+
+/// How many constraints there are.
+inline constexpr std::size_t constraint_count = static_cast<std::size_t>(constraint::deadline) + 1;
 
 [[nodiscard]] std::string_view to_string(outcome value) noexcept;
 [[nodiscard]] std::string_view to_string(reason value) noexcept;
@@ -87,18 +120,28 @@ struct decision {
   /// What stood in the way, for `waiting` and `rejected`.
   constraint bound = constraint::none;
   sluice::workload workload{};
+  sluice::tenant tenant{};
+  /// Whether it ran all the same, because the policy only observes.
+  bool observed = false;
   /// The policy's revision that decided.
   std::uint64_t revision = 0;
   /// What was asked.
   sluice::cost asked{};
   /// Of the bound: how much there is in all, and how much of it this request could have had at that moment. In
-  /// slots, tokens or, for a bound on the queue, waiters.
+  /// slots, tokens, requests, money or, for a bound on the queue, waiters.
   std::int64_t limit = 0;
   std::int64_t available = 0;
   /// The smallest addition to the bound's limit that would have let it in at once, everything else being equal.
   std::int64_t shortfall = 0;
-  /// At most this many waiters are served before it: the others of its class, and all of classes of higher priority.
+  /// At most this many waiters are served before it, and what they ask for: the others of its class, and all of classes of
+  /// higher priority.
   std::size_t ahead = 0;
+  std::int64_t ahead_tokens = 0;
+  /// When it could start at the earliest, as far as is known: exact for a rate, an estimate by the measured drain rate for
+  /// a queue, `never` when nothing is known.
+  instant could_start = never;
+  /// How long it would have run, by the service model; negative when that is not known.
+  duration expected_service{-1};
   /// How long it waited.
   duration waited{};
   /// Its deadline.

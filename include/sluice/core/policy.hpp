@@ -2,47 +2,24 @@
 /// `policy`: what capacity there is, and which class of work deserves what part of it.
 #pragma once
 
+#include <sluice/core/adaptive.hpp>
+#include <sluice/core/class_policy.hpp>
 #include <sluice/core/cost.hpp>
 #include <sluice/core/error.hpp>
 #include <sluice/core/expected.hpp>
+#include <sluice/core/model.hpp>
+#include <sluice/core/queueing.hpp>
+#include <sluice/core/rate.hpp>
+#include <sluice/core/tenant.hpp>
 #include <sluice/core/time.hpp>
 #include <sluice/core/workload.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <string>
 #include <string_view>
 #include <vector>
 
 namespace sluice {
-
-/// For a capacity, a ceiling or a queue that has no limit.
-inline constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
-
-/// One class of work. A plain value with a constructor; change its members freely before it is used.
-class class_policy {
- public:
-  explicit class_policy(std::string class_name) : name(std::move(class_name)) {}
-
-  /// Unique; 1 to 64 bytes without control characters, since it stands in metrics and messages.
-  std::string name;
-  /// The greater is served first. Equal priorities are served in the order of the class table.
-  int priority = 0;
-  /// Capacity protected for this class. While it is idle it is lent to others; when this class queues work, nobody
-  /// else gets the next free unit until the floor is whole.
-  capacity floor{};
-  /// The most that the class may hold. `unlimited`: the pool is the limit. Zero slots: the class is closed.
-  capacity ceiling{unlimited, unlimited};
-  /// Whether running work of this class may be interrupted to restore the floor of a class of higher priority. Only
-  /// work that has borrowed is, and only what runs under `permit::guard`.
-  bool preemptible = false;
-  /// The longest that work of this class, within its floor, waits for lent capacity before borrowers are preempted;
-  /// half of the work's own time to its deadline if that is less.
-  duration restore_within = std::chrono::seconds(2);
-  /// The most that may wait in this class.
-  std::size_t max_waiting = std::numeric_limits<std::size_t>::max();
-};
 
 /// The whole policy: a plain value. A bulkhead takes a copy, checks it once, and never changes it; a new revision
 /// replaces it as a whole (`bulkhead::reconfigure`).
@@ -64,6 +41,29 @@ class policy {
   std::size_t max_waiting = 10'000;
   /// How often one piece of work may be preempted; after that it runs to its end.
   int max_preemptions = 2;
+
+  /// What the provider lets through in a minute, whoever asks.
+  rate_limits rates{};
+  /// What tenants may have that are not in `tenants`, each for itself; its name is not used.
+  tenant_policy other_tenants{"others"};
+  std::vector<tenant_policy> tenants;
+  /// How many tenants are known at once. Beyond that the one idle for longest is forgotten; when none is idle, newcomers
+  /// share one place among themselves. 1 to 1,000,000.
+  std::size_t max_tenants = 1'024;
+
+  bypass_policy bypass{};
+  feasibility_policy feasibility{};
+  overload_policy overload{};
+  /// A limit on slots that follows the provider.
+  adaptive_policy adaptive{};
+  /// What models cost, for runs with a limit on money. A model that is not here is free.
+  std::vector<model_price> prices;
+
+  /// Decide and record, but let everything through that is well-formed: for trying a policy in production. What would
+  /// have waited or been refused runs at once and holds nothing.
+  bool observe = false;
+  /// How many explain records are kept (`admission::recent`): of waits, rejections and preemptions. Rounded up to a power of two.
+  std::size_t explain_records = 256;
   /// The number of this version. A replacement must have a greater one.
   std::uint64_t revision = 1;
 
@@ -79,7 +79,8 @@ class policy {
 };
 
 /// Checks that a policy makes sense: no negative number, at most `max_workloads` classes with unique names, class 0
-/// `interactive` and class 1 `batch`, floors within ceilings, and all floors together within the capacity.
+/// `interactive` and class 1 `batch`, floors within ceilings, all floors together within the capacity, floors that fund at
+/// least one request, as many tokens as slots, rates and moving limits that can hold.
 /// Errors: `errc::invalid_configuration`, naming the field and both numbers.
 [[nodiscard]] expected<void, error> validate(const policy& checked);
 

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <sluice/core/cost.hpp>
+#include <sluice/core/model.hpp>
+#include <sluice/core/run.hpp>
+#include <sluice/core/tenant.hpp>
 #include <sluice/core/time.hpp>
 #include <sluice/core/workload.hpp>
 
@@ -41,8 +44,17 @@ struct request {
   sluice::workload workload{};
   /// Whether it may wait; if not, no room now means `no_room`.
   bool may_wait = true;
-  /// When it must have started, or be told that it will not: `never` for none.
+  /// By when it must have started at the latest, or be told that it will not; when the service model knows how long it
+  /// takes, by when it is to have ended: `never` for none.
   instant deadline = never;
+  /// On whose behalf.
+  sluice::tenant tenant{};
+  /// The run that pays, if any, and in whose turn it comes.
+  sluice::run_id run{};
+  /// Whether it may spend the root's finalise reserve.
+  bool finalising = false;
+  /// Where it goes.
+  sluice::model model{};
   /// Given back with each effect that concerns this request; the core does not look at it.
   std::uint64_t tag = 0;
   /// The age it keeps, if it has been here before.

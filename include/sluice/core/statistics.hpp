@@ -2,6 +2,7 @@
 /// `statistics`: the accounts of a bulkhead at one instant, per class and in all.
 #pragma once
 
+#include <sluice/core/adaptive.hpp>
 #include <sluice/core/cost.hpp>
 #include <sluice/core/workload.hpp>
 
@@ -31,6 +32,11 @@ struct class_statistics {
   std::int64_t shed_total = 0;
   std::int64_t cancelled_total = 0;
   std::int64_t preempted_total = 0;
+  /// Turned away because they could not be done in time, or because their run could not pay.
+  std::int64_t infeasible_total = 0;
+  std::int64_t unaffordable_total = 0;
+  /// Let through by a policy that only observes, although there was no room.
+  std::int64_t observed_total = 0;
   /// Tokens: reserved = consumed + refunded - overrun, once all is settled.
   std::int64_t reserved_tokens_total = 0;
   std::int64_t consumed_tokens_total = 0;
@@ -38,6 +44,11 @@ struct class_statistics {
   std::int64_t overrun_tokens_total = 0;
   /// Tokens consumed by work that was preempted.
   std::int64_t wasted_tokens_total = 0;
+
+  /// The class's moving ceiling now; `unlimited` when it has none.
+  std::int64_t elastic_limit = unlimited;
+  /// Whether the class is in overload: the cheapest feasible first.
+  bool overloaded = false;
 
   friend bool operator==(const class_statistics&, const class_statistics&) noexcept = default;
 };
@@ -47,6 +58,13 @@ struct statistics {
   std::uint64_t revision = 0;
   capacity total{};
   std::size_t class_count = 0;
+  /// The limit on slots that follows the provider; `unlimited` when it is off.
+  std::int64_t adaptive_limit = unlimited;
+  /// Why it changed last.
+  limit_change adaptive_reason = limit_change::none;
+  /// Tenants and runs that are known now.
+  std::size_t tenants = 0;
+  std::size_t runs = 0;
   class_statistics all{};
   std::array<class_statistics, max_workloads> classes{};
 
