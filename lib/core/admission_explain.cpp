@@ -67,8 +67,7 @@ decision admission::state::describe(std::size_t c, const cost& asked, constraint
     case constraint::protected_tokens: set(ledger_.total().tokens, free.tokens - others.tokens, asked.tokens); break;
     case constraint::queue: set(limit_of(rules_.max_waiting), 0, 1); break;
     case constraint::class_queue: set(limit_of(rules_.classes[c].max_waiting), 0, 1); break;
-    case constraint::none:
-    case constraint::order: break;
+    default: break;
   }
   if (__builtin_sub_overflow(wanted, available, &made.shortfall)) made.shortfall = std::numeric_limits<std::int64_t>::max();
   made.shortfall = std::max<std::int64_t>(0, made.shortfall);

@@ -48,10 +48,45 @@ std::string knob(constraint bound, const std::string& name) {
     case constraint::class_tokens: return "classes." + name + ".ceiling.tokens";
     case constraint::queue: return "max_waiting";
     case constraint::class_queue: return "classes." + name + ".max_waiting";
+    case constraint::adaptive_limit: return "adaptive.minimum";
+    case constraint::elastic_limit: return "classes." + name + ".elastic.minimum";
+    case constraint::provider_requests: return "rates.requests";
+    case constraint::provider_input: return "rates.input_tokens";
+    case constraint::provider_output: return "rates.output_tokens";
+    case constraint::tenant_requests: return "tenants.rates.requests";
+    case constraint::tenant_input: return "tenants.rates.input_tokens";
+    case constraint::tenant_output: return "tenants.rates.output_tokens";
+    case constraint::budget_tokens: return "run_options.limit.tokens";
+    case constraint::budget_calls: return "run_options.limit.calls";
+    case constraint::budget_money: return "run_options.limit.money";
     case constraint::none:
-    case constraint::order: break;
+    case constraint::order:
+    case constraint::tenant_turn:
+    case constraint::provider_pause:
+    case constraint::deadline: break;
   }
   return "capacity";
+}
+
+/// What a bound is counted in.
+const char* unit_of(constraint bound) noexcept {
+  switch (bound) {
+    case constraint::pool_tokens:
+    case constraint::class_tokens:
+    case constraint::protected_tokens:
+    case constraint::budget_tokens: return "token";
+    case constraint::provider_input:
+    case constraint::tenant_input: return "input token";
+    case constraint::provider_output:
+    case constraint::tenant_output: return "output token";
+    case constraint::provider_requests:
+    case constraint::tenant_requests: return "request";
+    case constraint::budget_calls: return "call";
+    case constraint::budget_money: return "unit";
+    case constraint::queue:
+    case constraint::class_queue: return "waiter";
+    default: return "slot";
+  }
 }
 
 bool about_tokens(constraint bound) noexcept {
@@ -59,13 +94,34 @@ bool about_tokens(constraint bound) noexcept {
          bound == constraint::protected_tokens;
 }
 
+/// What it asked of the bound. The part of its tokens that is input or output, the split being known or not, is its limit's
+/// shortfall and what there was.
 std::string asked_of(const decision& what) {
-  return about_tokens(what.bound) ? count(what.asked.tokens, "token") : count(what.asked.slots, "slot");
+  switch (what.bound) {
+    case constraint::pool_tokens:
+    case constraint::class_tokens:
+    case constraint::protected_tokens:
+    case constraint::budget_tokens: return count(what.asked.tokens, "token");
+    case constraint::provider_input:
+    case constraint::tenant_input: return count(what.asked.tokens - what.asked.output_tokens, "input token");
+    case constraint::provider_output:
+    case constraint::tenant_output: return count(what.asked.output_tokens, "output token");
+    case constraint::provider_requests:
+    case constraint::tenant_requests: return "1 request";
+    case constraint::budget_calls: return "1 call";
+    case constraint::budget_money: return count(what.shortfall + what.available, "unit");
+    default: return count(what.asked.slots, "slot");
+  }
+}
+
+std::string start_of(const decision& what) {
+  if (what.could_start == never) return {};
+  return "; it could start in " + seconds(between(what.at, what.could_start));
 }
 
 /// What stands in the way, with its numbers: "the pool has 900 of 2,000 tokens free".
 std::string in_the_way(const decision& what, const std::string& name) {
-  const char* unit = about_tokens(what.bound) ? "token" : "slot";
+  const char* unit = unit_of(what.bound);
   switch (what.bound) {
     case constraint::pool_slots:
     case constraint::pool_tokens:
@@ -79,6 +135,27 @@ std::string in_the_way(const decision& what, const std::string& name) {
              " are held or kept for classes under their floor";
     case constraint::queue:
     case constraint::class_queue: return "the queue holds its limit of " + count(what.limit, "waiter");
+    case constraint::adaptive_limit:
+      return "the limit that follows the provider is " + count(what.limit, "slot") + ", of which " +
+             grouped(what.available) + " are free";
+    case constraint::elastic_limit:
+      return "class " + name + " makes room for more urgent work: " + grouped(what.available) + " left of its " +
+             count(what.limit, "slot") + " for now";
+    case constraint::provider_requests:
+    case constraint::provider_input:
+    case constraint::provider_output:
+      return "the provider's rate has " + grouped(what.available) + " of " + count(what.limit, unit) + " a minute left";
+    case constraint::provider_pause: return "the provider asked for a pause";
+    case constraint::tenant_requests:
+    case constraint::tenant_input:
+    case constraint::tenant_output:
+      return "the tenant's rate has " + grouped(what.available) + " of " + count(what.limit, unit) + " a minute left";
+    case constraint::budget_tokens:
+    case constraint::budget_calls:
+    case constraint::budget_money:
+      return "the run's budget has " + grouped(what.available) + " of " + count(what.limit, unit) + " left";
+    case constraint::tenant_turn: return "another tenant's turn comes first";
+    case constraint::deadline: return "its deadline is too near";
     case constraint::order: return "others are served first";
     case constraint::none: break;
   }
@@ -86,8 +163,25 @@ std::string in_the_way(const decision& what, const std::string& name) {
 }
 
 std::string remedy(const decision& what, const std::string& name) {
-  if (what.bound == constraint::none || what.bound == constraint::order) return {};
-  return "; raise " + knob(what.bound, name) + " by " + grouped(what.shortfall);
+  switch (what.bound) {
+    case constraint::none:
+    case constraint::order:
+    case constraint::tenant_turn:
+    case constraint::provider_pause:
+    case constraint::deadline: return start_of(what);
+    default: break;
+  }
+  if (what.shortfall == 0) return start_of(what);
+  return start_of(what) + "; raise " + knob(what.bound, name) + " by " + grouped(what.shortfall);
+}
+
+std::string too_late(const decision& what, const std::string& name) {
+  std::string text = "earliest start in " + (what.could_start == never ? std::string("unknown time")
+                                                                        : seconds(between(what.at, what.could_start))) +
+                     " with at most " + grouped(static_cast<std::int64_t>(what.ahead)) + " ahead in class " + name;
+  if (what.expected_service >= duration::zero()) text += ", then " + seconds(what.expected_service) + " of work";
+  return text + "; the deadline is in " + seconds(between(what.at, what.deadline)) +
+         "; give it a later one, raise capacity.slots or use a class of higher priority";
 }
 
 }  // namespace
@@ -114,6 +208,10 @@ std::string_view to_string(reason value) noexcept {
     case reason::shed: return "shed";
     case reason::deadline_in_queue: return "deadline_in_queue";
     case reason::cancelled: return "cancelled";
+    case reason::infeasible: return "infeasible";
+    case reason::budget_exhausted: return "budget_exhausted";
+    case reason::rate_limited: return "rate_limited";
+    case reason::unknown_run: return "unknown_run";
   }
   return "unknown";
 }
@@ -130,6 +228,20 @@ std::string_view to_string(constraint value) noexcept {
     case constraint::order: return "order";
     case constraint::queue: return "queue";
     case constraint::class_queue: return "class_queue";
+    case constraint::adaptive_limit: return "adaptive_limit";
+    case constraint::elastic_limit: return "elastic_limit";
+    case constraint::provider_requests: return "provider_requests";
+    case constraint::provider_input: return "provider_input";
+    case constraint::provider_output: return "provider_output";
+    case constraint::provider_pause: return "provider_pause";
+    case constraint::tenant_requests: return "tenant_requests";
+    case constraint::tenant_input: return "tenant_input";
+    case constraint::tenant_output: return "tenant_output";
+    case constraint::tenant_turn: return "tenant_turn";
+    case constraint::budget_tokens: return "budget_tokens";
+    case constraint::budget_calls: return "budget_calls";
+    case constraint::budget_money: return "budget_money";
+    case constraint::deadline: return "deadline";
   }
   return "unknown";
 }
@@ -177,6 +289,14 @@ std::string explain(const decision& what, std::string_view class_name) {
              asked_of(what) + " asked" + remedy(what, name) + " or give it a later deadline";
     case reason::cancelled:
       return refused + "the caller cancelled it after " + seconds(what.waited) + " in the queue";
+    case reason::infeasible: return refused + too_late(what, name);
+    case reason::budget_exhausted:
+      return refused + in_the_way(what, name) + ", " + asked_of(what) + " asked; raise " + knob(what.bound, name) + " by " +
+             grouped(what.shortfall) + " (extend_run) or ask for less";
+    case reason::rate_limited:
+      return refused + in_the_way(what, name) + ", " + asked_of(what) + " asked" + remedy(what, name) +
+             ", or wait with admit()";
+    case reason::unknown_run: return refused + "its run is not open (any longer); open it before, and close it after its work";
     case reason::none: break;
   }
   return refused + "for no reason";
