@@ -98,6 +98,7 @@ void gate::apply(aftermath& left) {
       case core::effect::kind::preempt:
         if (auto& stop = stops_[each.id.index]) left.add(stop);
         break;
+      case core::effect::kind::budget_threshold: break;
       case core::effect::kind::wake_at:
         if (time_ != nullptr) time_->arm(wake_, each.at);
         break;

@@ -106,6 +106,10 @@ class logged_gate {
         wake = one.at;
         continue;
       }
+      if (one.what == effect::kind::budget_threshold) {
+        text += (text.empty() ? "budget at " : ", budget at ") + std::to_string(one.detail) + " %";
+        continue;
+      }
       if (!text.empty()) text += ", ";
       const std::string& name = names_.at(one.tag);
       switch (one.what) {
@@ -115,6 +119,7 @@ class logged_gate {
           last = out.decisions.at(one.detail);
           text += "rejected " + name + " (" + std::string(to_string(last.reason)) + ")";
           break;
+        case effect::kind::budget_threshold:
         case effect::kind::wake_at: break;
       }
     }
@@ -130,10 +135,14 @@ class logged_gate {
 /// A policy without floors, so that only what a test sets is in the way.
 inline policy bare(capacity total) {
   policy made(total);
+  made.bypass.passes = 0;
+  made.feasibility.enabled = false;
+  made.overload.enabled = false;
   for (class_policy& each : made.classes) {
     each.floor = {};
     each.priority = 0;
     each.preemptible = false;
+    each.elastic = {};
   }
   return made;
 }

@@ -1,5 +1,5 @@
 /// \file
-/// `provider_model`: how fast a mock provider works, and how much it takes on.
+/// `sim::provider_model`: how fast a provider works, and how much it takes on.
 #pragma once
 
 #include <sluice/core/time.hpp>
@@ -9,7 +9,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace sluice::testing {
+namespace sluice::sim {
 
 /// A provider whose throughput falls off with load: `slots` requests run at once, `queue` more wait, the next one is
 /// answered with 429. With n running, each gets `rate * speedup(n) / n` tokens a second, where
@@ -29,7 +29,7 @@ struct provider_model {
   double output_rate = 400;
   /// From getting a slot to the start of the prompt; not stretched by load.
   duration latency = std::chrono::milliseconds(40);
-  /// How many times faster than real time all of the above runs.
+  /// How many times faster than real time all of the above runs, where a mock provider plays it in real time.
   double time_scale = 1;
 
   /// A streamed token becomes visible when it is produced; those that follow each other within this much of real time
@@ -70,4 +70,4 @@ struct provider_model {
 
 static_assert(std::is_trivially_destructible_v<provider_model>);
 
-}  // namespace sluice::testing
+}  // namespace sluice::sim
