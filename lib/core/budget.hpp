@@ -102,18 +102,19 @@ class budget {
   /// Percent of a limit, in rising order. Each is told once a run, and again only when an extension has led below it.
   static constexpr std::array<std::uint32_t, 4> thresholds{50, 80, 95, 100};
 
-  /// Opens a run; `rank` becomes the rank of all its tree when it is a root. Setting a carve aside may cross thresholds.
-  /// Errors: `errc::invalid_argument` for a negative limit or reserve, a parent that is unknown or closed or below a closed
-  /// run, a finalise reserve below a root or above its limit, and a depth beyond 64; `errc::refused` for a carve that one
-  /// of the parent's payers cannot fund now. A carve without a limit on an axis needs payers without a limit on it.
+  /// Opens a run; `rank` is its tree's when it is a root, and ignored else. Setting a carve aside may cross thresholds.
+  /// Errors: `errc::invalid_argument` for a negative limit or reserve, a parent that is unknown or closed or below a
+  /// closed run, a finalise reserve below a root or above its limit, and a depth beyond 64; `errc::refused` for a carve
+  /// that one of the parent's payers cannot fund now. A carve without a limit on an axis needs payers without one.
   [[nodiscard]] expected<run_id, error> open(const run_options& what, std::uint64_t rank);
 
-  /// Raises limits; `unlimited` lifts one. A run without a limit on an axis keeps none.
+  /// Raises limits; `unlimited` lifts one. A run without a limit on an axis keeps none. When a limit has risen,
+  /// thresholds that are no longer reached can be crossed again.
   /// Errors: `errc::invalid_argument` for an unknown or closed run, a negative amount, or a carved run.
   expected<void, error> extend(run_id id, const spending& more);
 
-  /// Nothing may be charged to it any more, nor to what is below it. It is kept until its reservations have ended and no
-  /// run below it is kept; then a carve is settled above it. False when it is unknown or has been closed.
+  /// Nothing may be charged to it any more, nor to what is below it. It is kept until its reservations have ended and
+  /// no run below it is kept; then a carve is settled above it. False when it is unknown or has been closed.
   bool close(run_id id);
 
   /// The index of a run that may be charged: it and all runs above it are open. Else `no_run`.
@@ -136,7 +137,8 @@ class budget {
 
   /// The thresholds that the last event has crossed: each run's in rising order.
   [[nodiscard]] std::span<const budget_crossing> crossings() const noexcept { return {crossings_.data(), crossed_}; }
-  /// The open runs that can pay more since the last event, and where somebody is parked; a lower one before a higher.
+  /// The open runs where the last event has ended something or raised a limit, and where somebody is parked, a lower
+  /// one before a higher. Who waits there can be paid now, or never will be, or waits on.
   [[nodiscard]] std::span<const std::uint32_t> eased() const noexcept { return {eased_.data(), eased_count_}; }
 
   /// Whether anything was ever reserved for the task, the tree, that a run is a part of.
@@ -158,12 +160,14 @@ class budget {
   [[nodiscard]] const run_node& operator[](std::uint32_t node) const noexcept { return nodes_[node]; }
 
  private:
-  [[nodiscard]] std::uint32_t own(run_id id) const noexcept;
-  [[nodiscard]] expected<void, error> check_options(const run_options& what) const;
-  [[nodiscard]] expected<spending, error> fund(std::uint32_t parent, const spending& limit) const;
+  using amounts = std::array<wide, budget_axis_count>;
+
   void start_event() noexcept { crossed_ = eased_count_ = 0; }
-  void change(std::uint32_t node, const spending& reserved, const spending& unreserved, const spending& used) noexcept;
-  void renew_marks(run_node& which) noexcept;
+  [[nodiscard]] std::uint32_t find_open(run_id id) const noexcept;
+  [[nodiscard]] expected<std::uint32_t, error> find_parent(const run_options& what) const;
+  [[nodiscard]] expected<void, error> could_carve(std::uint32_t parent, const spending& limit) const;
+  void set_aside(std::uint32_t node, const amounts& asked) noexcept;
+  void pay(std::uint32_t node, const amounts& reserved, const amounts& used) noexcept;
   void tell_thresholds(run_node& which) noexcept;
   void collect(std::uint32_t node) noexcept;
 

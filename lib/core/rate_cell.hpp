@@ -11,9 +11,9 @@
 
 namespace sluice::core {
 
-/// One rate. What is owed drains by `per_minute` a minute, and a charge conforms when it and what is owed are within the
-/// burst. Reckoned in parts of a nanosecond, `per_minute` to one, so that a unit is 60 * 10^9 parts for any rate and
-/// nothing is ever rounded. Only `earliest` divides.
+/// One rate. What is owed drains by `per_minute` a minute, and a charge conforms when it and what is owed are within
+/// the burst. Reckoned in parts of a nanosecond, `per_minute` to one, so that a unit is 60 * 10^9 parts at any rate and
+/// nothing is ever rounded. Charging does not divide.
 ///
 /// Preconditions: amounts are not negative, and no instant is earlier than a former one; `rate_cells` sees to that.
 /// Everything is O(1).
@@ -103,10 +103,9 @@ class rate_cells {
 
   /// The first axis whose burst is smaller than its part of the charge, which can therefore never be sent.
   [[nodiscard]] rate_axis possible(const rate_charge& asked) const noexcept {
-    if (!limited_ || (requests_.possible(asked.requests) && input_.possible(asked.input) && output_.possible(asked.output)))
-      return rate_axis::none;
     if (!requests_.possible(asked.requests)) return rate_axis::requests;
-    return input_.possible(asked.input) ? rate_axis::output : rate_axis::input;
+    if (!input_.possible(asked.input)) return rate_axis::input;
+    return output_.possible(asked.output) ? rate_axis::none : rate_axis::output;
   }
 
   /// The first axis that does not let the charge through now.
