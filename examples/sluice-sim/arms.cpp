@@ -55,24 +55,30 @@ void add_plots(std::vector<series>& to, const std::string& arm, const outcome_of
     const char* name;
     sluice::workload of;
   } classes[] = {{"interactive", sluice::interactive}, {"batch", sluice::batch}};
-  for (const auto& each : classes) {
-    series held{arm + ": slots held", each.name, "s", "slots", {}};
-    series borrowed{arm + ": slots held", std::string(each.name) + ", borrowed", "s", "slots", {}};
-    series waiting{arm + ": waiting", each.name, "s", "requests", {}};
+  const auto levels = [&](const std::string& plot, const std::string& name, const char* unit, sluice::workload of,
+                          std::int64_t sim::arm_levels::level::*which) {
+    series line{arm + ": " + plot, name, "s", unit, {}};
     for (const auto& sample : what.whole.samples) {
-      const auto& level = sample.arm.classes[each.of.index()];
-      held.points.emplace_back(in_seconds(sample.at), level.held);
-      borrowed.points.emplace_back(in_seconds(sample.at), level.borrowed);
-      waiting.points.emplace_back(in_seconds(sample.at), level.waiting);
+      line.points.emplace_back(in_seconds(sample.at), sample.arm.classes[of.index()].*which);
     }
+    to.push_back(std::move(line));
+  };
+  for (const auto& each : classes) {
+    levels("slots held", each.name, "slots", each.of, &sim::arm_levels::level::held);
+    levels("slots held", std::string(each.name) + ", borrowed", "slots", each.of, &sim::arm_levels::level::borrowed);
+  }
+  for (const auto& each : classes) {
+    levels("waiting", each.name, "requests", each.of, &sim::arm_levels::level::waiting);
+  }
+  std::vector<sim::visit> visits = what.visits;
+  std::sort(visits.begin(), visits.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
+  for (const auto& each : classes) {
     series latency{arm + ": latency by arrival", each.name, "s", "s", {}};
-    std::vector<sim::visit> visits = what.visits;
-    std::sort(visits.begin(), visits.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
     for (const auto& over : visits) {
       if (over.workload != each.of || !over.succeeded) continue;
       latency.points.emplace_back(in_seconds(over.arrival), in_seconds(over.end) - in_seconds(over.arrival));
     }
-    for (auto* added : {&held, &borrowed, &waiting, &latency}) to.push_back(std::move(*added));
+    to.push_back(std::move(latency));
   }
 }
 

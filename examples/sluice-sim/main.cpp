@@ -1,6 +1,7 @@
 #include "experiment.hpp"
 #include "options.hpp"
 #include "print.hpp"
+#include "report.hpp"
 
 #include <sluice/core/error.hpp>
 
@@ -9,6 +10,9 @@
 #include <exception>
 #include <iostream>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <unistd.h>
 
@@ -30,17 +34,17 @@ bool asked_for(const options& read, const experiment& which) {
 
 int run(options read) {
   read.asked.progress = show_progress;
+  std::vector<finished> all;
   bool reached = true;
-  bool first = true;
   for (const auto& each : experiments()) {
     if (!asked_for(read, each)) continue;
-    const auto what = each.run(read.asked);
-    if (!first) std::cout << '\n';
-    first = false;
-    print(std::cout, each, what);
+    if (!all.empty()) std::cout << '\n';
+    all.push_back({each.name, each.description, each.run(read.asked)});
+    print(std::cout, each, all.back().what);
     std::cout.flush();
-    reached = reached && all_reached(what);
+    reached = reached && all_reached(all.back().what);
   }
+  if (!read.report.empty()) write_report(read.report, all);
   return reached ? 0 : 1;
 }
 

@@ -19,6 +19,7 @@ class policy_arm final : public arm {
     it.asked = {};
     it.asked.cost = what.cost;
     it.asked.workload = what.workload;
+    it.asked.tenant = what.tenant;
     it.asked.deadline = what.deadline;
     it.asked.tag = what.id;
     come(it, now, out);

@@ -26,9 +26,11 @@ double percentile(std::vector<double> values, double share) {
   return *chosen;
 }
 
-summary summarise(const std::vector<visit>& visits, workload of) { return summarise_from(visits, of, instant::min()); }
+summary summarise(const std::vector<visit>& visits, workload of) {
+  return summarise(visits, of, instant::min(), never);
+}
 
-summary summarise_from(const std::vector<visit>& visits, workload of, instant from) {
+summary summarise(const std::vector<visit>& visits, workload of, instant from, instant until) {
   using namespace std::chrono_literals;
   summary all;
   std::uint64_t good = 0;
@@ -47,7 +49,7 @@ summary summarise_from(const std::vector<visit>& visits, workload of, instant fr
     const bool soon = each.time_to_first_token() <= 5s;
     if (soon) ++prompt;
     if (soon && each.latency() <= 30s) ++good;
-    if (each.end < from) continue;
+    if (each.end < from || each.end > until) continue;
     latencies.push_back(in_seconds(each.latency()));
     first_tokens.push_back(in_seconds(each.time_to_first_token()));
   }

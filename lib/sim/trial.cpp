@@ -119,6 +119,7 @@ class trial {
     asked.id = id;
     asked.attempt = it.so_far.attempts++;
     asked.workload = it.asked.workload;
+    asked.tenant = it.asked.tenant;
     asked.cost = it.asked.estimate();
     asked.first_arrival = it.so_far.arrival;
     asked.deadline = it.deadline;

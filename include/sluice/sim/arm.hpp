@@ -5,6 +5,7 @@
 
 #include <sluice/core/cost.hpp>
 #include <sluice/core/decision.hpp>
+#include <sluice/core/tenant.hpp>
 #include <sluice/core/time.hpp>
 #include <sluice/core/workload.hpp>
 
@@ -25,6 +26,7 @@ struct arm_request {
   /// Counts from 0.
   std::uint32_t attempt = 0;
   sluice::workload workload{};
+  sluice::tenant tenant{};
   /// What the caller estimates.
   sluice::cost cost{};
   /// When its first attempt came, and by when it is to be done; `never` for none.

@@ -42,9 +42,9 @@ struct summary {
 /// Of the requests of one class.
 [[nodiscard]] summary summarise(const std::vector<visit>& visits, workload of);
 
-/// The same with the four times taken only over those that ended from `from` on, as someone sees them who watches a
+/// The same with the four times taken only over those that ended from `from` to `until`, as someone sees them who watches a
 /// window. The other figures are of all.
-[[nodiscard]] summary summarise_from(const std::vector<visit>& visits, workload of, instant from);
+[[nodiscard]] summary summarise(const std::vector<visit>& visits, workload of, instant from, instant until);
 
 /// The share of a class that succeeded within `limit` of its arrival.
 [[nodiscard]] double served_within(const std::vector<visit>& visits, workload of, duration limit);

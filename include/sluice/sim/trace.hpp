@@ -5,6 +5,7 @@
 #include <sluice/core/cost.hpp>
 #include <sluice/core/error.hpp>
 #include <sluice/core/expected.hpp>
+#include <sluice/core/tenant.hpp>
 #include <sluice/core/time.hpp>
 #include <sluice/core/workload.hpp>
 
@@ -36,6 +37,8 @@ struct attempt_draw {
 struct trace_request {
   instant arrival{};
   sluice::workload workload{};
+  /// On whose behalf; the files name nobody.
+  sluice::tenant tenant{};
   std::int64_t input_chars = 0;
   /// The most output that the caller allows.
   std::int64_t max_tokens = 0;
