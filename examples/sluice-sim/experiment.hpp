@@ -1,6 +1,6 @@
 /// \file
-/// What every experiment of sluice-sim has in common. To add one: a source of its own that defines a function returning an
-/// `experiment`, and a line in experiment.cpp.
+/// What every experiment of sluice-sim has in common. To add one: a source of its own that defines a function returning
+/// an `experiment`, and a line in experiment.cpp.
 #pragma once
 
 #include <sluice/core/policy.hpp>

@@ -58,6 +58,9 @@ int main(int argc, char** argv) {
       return read.error().exit_code;
     }
     return run(std::move(*read));
+  } catch (const sluice::error_exception& failed) {
+    std::cerr << "sluice-sim: " << failed.why().message() << '\n';
+    return 2;
   } catch (const std::exception& failed) {
     std::cerr << "sluice-sim: " << failed.what() << '\n';
     return 2;

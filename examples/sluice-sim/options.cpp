@@ -42,7 +42,7 @@ sluice::expected<options, no_options> read_options(int argc, const char* const* 
   read.asked.traces = default_traces();
   std::string seeds = "1-5";
   std::string policy_file;
-  CLI::App app("Runs the product's own admission control under virtual time, and says whether it reaches what it promises.");
+  CLI::App app("Runs sluice's own admission control under virtual time, and says whether it keeps what it promises.");
   std::vector<std::string> names;
   std::string listed = "Experiments:";
   for (const auto& each : experiments()) {
@@ -51,7 +51,7 @@ sluice::expected<options, no_options> read_options(int argc, const char* const* 
   }
   app.footer(listed);
   app.add_option("experiment", read.names, "Which to run; all when none is named")
-      ->check(CLI::IsMember(names, CLI::ignore_case));
+      ->transform(CLI::IsMember(names, CLI::ignore_case));
   app.add_option("--seeds", seeds, "Seeds, such as 1-5 or 1,7,11 (by default 1-5)");
   app.add_option("--traces", read.asked.traces, "Directory with replay/seed-N.csv and azure/{conv,code}.csv")
       ->check(CLI::ExistingDirectory);

@@ -78,7 +78,9 @@ void append_plot(std::string& page, const std::vector<const series*>& lines) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const char* colour = colours[i % colours.size()];
     page.append("<polyline stroke=\"").append(colour).append("\" points=\"");
-    for (const auto& [x, y] : lines[i]->points) page.append(number(left(x))).append(",").append(number(top(y))).append(" ");
+    for (const auto& [x, y] : lines[i]->points) {
+      page.append(number(left(x))).append(",").append(number(top(y))).append(" ");
+    }
     page.append("\"/>\n<g fill=\"").append(colour).append("\">");
     label(margin + 150 * static_cast<double>(i), height - 6, lines[i]->name);
     page += "</g>\n";
@@ -115,7 +117,8 @@ std::string report_page(const std::vector<finished>& all) {
       "body{font:15px/1.4 sans-serif;max-width:1100px;margin:2em auto;padding:0 1em}\n"
       "table{border-collapse:collapse;font-size:13px}td,th{padding:2px 10px;text-align:right}\n"
       "td:first-child,th:first-child{text-align:left}tr:nth-child(even){background:#f3f3f3}\n"
-      "svg{width:100%;max-width:900px}polyline{fill:none;stroke-width:1.2}.axis{fill:none;stroke:#888}text{font-size:11px}\n"
+      "svg{width:100%;max-width:900px}polyline{fill:none;stroke-width:1.2}\n"
+      ".axis{fill:none;stroke:#888}text{font-size:11px}\n"
       "</style></head><body>\n<h1>sluice-sim</h1>\n";
   for (const auto& each : all) append_experiment(page, each);
   return page + "</body></html>\n";

@@ -1,10 +1,14 @@
+#include <sluice/sim/random.hpp>
 #include <sluice/sim/shared_processor.hpp>
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
-#include <limits>
-#include <string>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -299,4 +303,212 @@ TEST_CASE("the work done in all is what the formula allows") {
     last = event.tokens;
   }
   CHECK(last == 400);
+}
+
+TEST_CASE("a job can be asked at any instant how far it has come") {
+  auto model = bare();
+  model.latency = 40ms;
+  model.slots = 1;
+  shared_processor machine(model);
+  std::vector<processor_event> events;
+  const auto first = machine.arrive(1, {400, 200}).ticket;
+  const auto second = machine.arrive(2, {400, 200}).ticket;
+  const auto come = [&](instant when, sluice::sim::processor_ticket which) {
+    machine.advance(when, events);
+    return machine.progress_of(which);
+  };
+  // In the latency, in the prompt, in the output; and while it waits.
+  CHECK(come(zero + 20ms, first)->input == 0);
+  CHECK(come(zero + 90ms, first)->input == 200);
+  CHECK(come(zero + 90ms, first)->output == 0);
+  CHECK(come(zero + 390ms, first)->input == 400);
+  CHECK(come(zero + 390ms, first)->output == 100);
+  CHECK(come(zero + 390ms, second)->input == 0);
+  CHECK_FALSE(come(zero + 640ms, first));
+  CHECK(come(zero + 730ms, second)->input == 200);
+  CHECK_FALSE(machine.progress_of({}));
+}
+
+TEST_CASE("a ticket names its own job alone, though its cell is used again") {
+  shared_processor machine(bare());
+  const auto first = machine.arrive(1, {0, 400}).ticket;
+  REQUIRE(machine.cancel(first));
+  const auto second = machine.arrive(2, {0, 400}).ticket;
+  CHECK(second.index == first.index);
+  CHECK_FALSE(second == first);
+  CHECK_FALSE(machine.cancel(first));
+  CHECK_FALSE(machine.progress_of(first));
+  CHECK(machine.running() == 1);
+  REQUIRE(machine.cancel(second));
+  CHECK(machine.running() == 0);
+}
+
+TEST_CASE("a job may have its own distance between reports; the first token always comes alone") {
+  shared_processor machine(bare());
+  machine.arrive(1, {0, 100, true, 40});
+  std::vector<std::int64_t> tokens;
+  std::vector<instant> times;
+  for (const auto& event : run(machine)) {
+    if (event.what != kind::produced) continue;
+    tokens.push_back(event.tokens);
+    times.push_back(event.at);
+  }
+  CHECK(tokens == std::vector<std::int64_t>{1, 41, 81, 100});
+  CHECK(times == std::vector{zero + 2500us, zero + 102'500us, zero + 202'500us, zero + 250ms});
+}
+
+TEST_CASE("those in the queue may leave from its front, middle and end") {
+  auto model = bare();
+  model.slots = 1;
+  shared_processor machine(model);
+  machine.arrive(1, {0, 400});
+  std::vector<sluice::sim::processor_ticket> waiting;
+  for (std::uint64_t tag = 2; tag <= 6; ++tag) waiting.push_back(machine.arrive(tag, {0, 400}).ticket);
+  CHECK(machine.cancel(waiting[0]));
+  CHECK(machine.cancel(waiting[2]));
+  CHECK(machine.cancel(waiting[4]));
+  CHECK(machine.waiting() == 2);
+  machine.arrive(7, {0, 400});
+  const auto events = run(machine);
+  CHECK(time_of(events, 2, kind::started) == never);
+  CHECK(time_of(events, 3, kind::started) == zero + 1s);
+  CHECK(time_of(events, 4, kind::started) == never);
+  CHECK(time_of(events, 5, kind::started) == zero + 2s);
+  CHECK(time_of(events, 6, kind::started) == never);
+  CHECK(time_of(events, 7, kind::started) == zero + 3s);
+}
+
+TEST_CASE("more contention from the middle of a run on") {
+  shared_processor machine(bare());
+  std::vector<processor_event> events;
+  machine.arrive(1, {0, 400});
+  machine.arrive(2, {0, 400});
+  machine.advance(zero + 625ms, events);
+  auto model = bare();
+  model.sigma = 1;
+  machine.set_model(model);
+  // Half of each is left, at a share of 1/2 instead of 4/5.
+  const auto rest = run(machine);
+  CHECK(near(time_of(rest, 1, kind::finished), zero + 1625ms));
+  CHECK(near(time_of(rest, 2, kind::finished), zero + 1625ms));
+}
+
+namespace {
+
+// The same provider, without a clock of work or heaps: every job is looked at in every step.
+class naive_provider {
+ public:
+  explicit naive_provider(const provider_model& model) : model_(model) {}
+
+  void arrive(std::uint64_t tag, double input, double output, double now) {
+    jobs_.push_back({tag, 0.04 + now, input / model_.prompt_rate + output / model_.output_rate});
+  }
+  void cancel(std::uint64_t tag) {
+    std::erase_if(jobs_, [tag](const job& each) { return each.tag == tag; });
+  }
+  void set_model(const provider_model& model) { model_ = model; }
+
+  // Until `end`; appends tag and instant of those that finish.
+  void pass(double& now, double end, std::vector<std::pair<std::uint64_t, double>>& finished) {
+    while (now < end) {
+      const double share = model_.share(static_cast<std::int64_t>(jobs_.size()));
+      double step = end - now;
+      for (const job& each : jobs_) {
+        step = std::min(step, each.ready > now ? each.ready - now : each.left / share);
+      }
+      for (job& each : jobs_) {
+        if (each.ready <= now) each.left -= step * share;
+      }
+      now += step;
+      for (std::size_t i = 0; i < jobs_.size();) {
+        if (jobs_[i].ready <= now && jobs_[i].left <= 1e-10) {
+          finished.emplace_back(jobs_[i].tag, now);
+          jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(i));
+        } else {
+          ++i;
+        }
+      }
+    }
+    now = end;
+  }
+
+ private:
+  struct job {
+    std::uint64_t tag;
+    double ready;
+    double left;
+  };
+  provider_model model_;
+  std::vector<job> jobs_;
+};
+
+}  // namespace
+
+TEST_CASE("whatever comes, leaves and changes: the same ends as when every job is reckoned with in every step") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    sluice::sim::random draw(seed);
+    auto model = bare();
+    model.latency = 40ms;
+    model.slots = 1'000;
+    model.kappa = 0.001;
+    shared_processor machine(model);
+    naive_provider naive(model);
+    std::vector<processor_event> events;
+    std::vector<std::pair<std::uint64_t, double>> expected;
+    std::vector<sluice::sim::processor_ticket> tickets;
+    double now = 0;
+    for (std::uint64_t tag = 0; tag < 150; ++tag) {
+      const auto gap = draw.between(0, 400'000'000);
+      const double next = now + static_cast<double>(gap) * 1e-9;
+      naive.pass(now, next, expected);
+      const instant here = zero + std::chrono::nanoseconds(std::llround(next * 1e9));
+      while (machine.next() <= here) machine.advance(machine.next(), events);
+      machine.advance(here, events);
+      const auto input = draw.between(1, 4'000);
+      const auto output = draw.between(1, 300);
+      tickets.push_back(machine.arrive(tag, {input, output}).ticket);
+      naive.arrive(tag, static_cast<double>(input), static_cast<double>(output), now);
+      if (draw.chance(0.2)) {
+        const auto victim = static_cast<std::size_t>(draw.between(0, static_cast<std::int64_t>(tag)));
+        if (machine.cancel(tickets[victim])) naive.cancel(victim);
+      }
+      if (draw.chance(0.1)) {
+        model.sigma = 0.5 * draw.uniform();
+        machine.set_model(model);
+        naive.set_model(model);
+      }
+    }
+    naive.pass(now, now + 10'000, expected);
+    const auto rest = run(machine, zero + 20'000s);
+    events.insert(events.end(), rest.begin(), rest.end());
+    std::size_t ends = 0;
+    for (const auto& [tag, when] : expected) {
+      const auto at = time_of(events, tag, kind::finished);
+      REQUIRE(at != never);
+      CHECK(std::chrono::duration<double>(at - zero).count() == doctest::Approx(when).epsilon(1e-6));
+      ++ends;
+    }
+    for (const auto& event : events) ends -= event.what == kind::finished ? 1 : 0;
+    CHECK(ends == 0);
+    CHECK(machine.running() == 0);
+  }
+}
+
+TEST_CASE("memory is that of the jobs known at once: cells are used again") {
+  auto model = bare();
+  model.slots = 4;
+  model.queue = 4;
+  shared_processor machine(model);
+  std::vector<processor_event> events;
+  std::uint32_t greatest = 0;
+  for (std::uint64_t tag = 0; tag < 10'000; ++tag) {
+    const auto taken = machine.arrive(tag, {100, 10});
+    if (taken.outcome != admission::refused) greatest = std::max(greatest, taken.ticket.index);
+    if (machine.full()) {
+      events.clear();
+      machine.advance(machine.next(), events);
+    }
+  }
+  CHECK(greatest < 8);
 }

@@ -1,6 +1,6 @@
 /// \file
-/// `sim::arm`: one way to decide what may start, for comparison with others on the same traffic. To add one, derive from
-/// it: a trial tells it what happens, and it answers with actions.
+/// `sim::arm`: one way to decide what may start, for comparison with others on the same traffic. To add one, derive
+/// from it: a trial tells it what happens, and it answers with actions.
 #pragma once
 
 #include <sluice/core/cost.hpp>

@@ -50,8 +50,8 @@ struct queue_rules {
 };
 [[nodiscard]] std::unique_ptr<arm> make_queue_arm(std::string name, const queue_rules& rules);
 
-/// `core::admission` itself under `rules`: waits with its deadline, reports as tokens come, settles by what was really used,
-/// and is preempted and comes again with its age, as in production. A 429 is told to it as a signal.
+/// `core::admission` itself under `rules`: waits with its deadline, reports as tokens come, settles by what was really
+/// used, and is preempted and comes again with its age, as in production. A 429 is told to it as a signal.
 /// Throws `error_exception` when the policy is not valid.
 [[nodiscard]] std::unique_ptr<arm> make_policy_arm(std::string name, policy rules);
 

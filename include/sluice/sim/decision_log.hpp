@@ -10,8 +10,8 @@
 
 namespace sluice::sim {
 
-/// One line a decision, for instance `12500000000 start 17`: the instant in nanoseconds, what was decided, the request's
-/// number in order of arrival, and the reason of a refusal.
+/// One line a decision, for instance `12500000000 start 17`: the instant in nanoseconds, what was decided, the
+/// request's number in order of arrival, and the reason of a refusal.
 ///
 /// Complexity: O(1) a line; without the text, memory does not grow.
 /// Thread safety: none; one thread at a time.

@@ -1,6 +1,6 @@
 /// \file
-/// `sim::shared_processor`: a provider's speed as a pure machine: slots, a queue, and processor sharing among what runs.
-/// It reads no clock and starts no timer; its instants are the model's own time.
+/// `sim::shared_processor`: a provider's speed as a pure machine: slots, a queue, and processor sharing among what
+/// runs. It reads no clock and starts no timer; its instants are the model's own time.
 #pragma once
 
 #include <sluice/core/time.hpp>
@@ -64,8 +64,8 @@ enum class processor_admission : std::uint8_t {
 /// The provider of a `provider_model`. Jobs that run share its speed evenly; those that wait are served in order of
 /// arrival. Tokens are exact: a job is told of when it is due to the nanosecond, whatever the load did in between.
 ///
-/// Complexity: O(log n) an event, an arrival or a cancellation, n being the jobs that run; `set_model` O(n log n). Memory
-/// is that of the most jobs known at once.
+/// Complexity: O(log n) an event, an arrival or a cancellation, n being the jobs that run; `set_model` O(n log n).
+/// Memory is that of the most jobs known at once.
 /// Thread safety: none; one thread at a time.
 class shared_processor {
  public:

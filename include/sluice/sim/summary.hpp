@@ -17,8 +17,8 @@ namespace sluice::sim {
 /// Precondition: `0 <= share <= 1`. O(n).
 [[nodiscard]] double percentile(std::vector<double> values, double share);
 
-/// What a set of requests lived through. Times are in seconds, shares between 0 and 1; a figure over an empty set is not
-/// a number.
+/// What a set of requests lived through. Times are in seconds, shares between 0 and 1; a figure over an empty set is
+/// not a number.
 struct summary {
   std::uint64_t requests = 0;
   std::uint64_t succeeded = 0;
@@ -42,8 +42,8 @@ struct summary {
 /// Of the requests of one class.
 [[nodiscard]] summary summarise(const std::vector<visit>& visits, workload of);
 
-/// The same with the four times taken only over those that ended from `from` to `until`, as someone sees them who watches a
-/// window. The other figures are of all.
+/// The same with the four times taken only over those that ended from `from` to `until`, as someone sees them who
+/// watches a window. The other figures are of all.
 [[nodiscard]] summary summarise(const std::vector<visit>& visits, workload of, instant from, instant until);
 
 /// The share of a class that succeeded within `limit` of its arrival.

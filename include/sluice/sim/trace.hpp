@@ -51,7 +51,8 @@ struct trace_request {
 };
 
 /// Reads a replay file: `id,class,arrival_ms,input_chars,max_tokens`, and then four times
-/// `jitterK,replica_drawK,input_tokensK,output_tokensK`. The class is `interactive` or `batch`; arrivals do not go back.
+/// `jitterK,replica_drawK,input_tokensK,output_tokensK`. The class is `interactive` or `batch`; no arrival lies before
+/// the one above it.
 ///
 /// Errors: `errc::invalid_argument`, naming file, line and field. `name` stands for the file in messages.
 /// Complexity: linear. Thread safety: any thread.
