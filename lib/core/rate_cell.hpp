@@ -36,7 +36,7 @@ class rate_cell {
   /// When so much may be sent, to the nanosecond, if nothing else is; `now` when it may now, `never` when it never may.
   [[nodiscard]] instant earliest(std::int64_t amount, instant now) const noexcept;
 
-  /// Charges so much, whether it conforms or not.
+  /// Charges so much, whether it conforms or not. What is owed in all stops at 2,345 times the greatest amount.
   void take(std::int64_t amount, instant now) noexcept {
     if (!limited()) return;
     const wide owed = owing(now) + wide{amount} * unit;
@@ -46,8 +46,7 @@ class rate_cell {
   /// Gives back so much of what was charged; what has drained since cannot be given back a second time.
   void refund(std::int64_t amount, instant now) noexcept {
     if (!limited()) return;
-    const wide owed = owing(now) - wide{amount} * unit;
-    rest_ = parts(now) + (owed > 0 ? owed : 0);
+    rest_ = parts(now) + owing(now) - wide{amount} * unit;
   }
 
   /// How much may be sent now, in whole units: at most the burst, negative while more is owed than that.
@@ -68,7 +67,7 @@ class rate_cell {
     return owed > 0 ? owed : 0;
   }
 
-  /// When all that is owed will have drained, in parts: the theoretical arrival time.
+  /// When all that is owed will have drained, in parts: the theoretical arrival time. Past when nothing is.
   wide rest_ = 0;
   std::int64_t per_minute_ = unlimited;
   std::int64_t burst_ = unlimited;

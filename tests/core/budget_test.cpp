@@ -167,6 +167,16 @@ TEST_CASE("the lowest run that cannot pay is named, but one that is exhausted go
   CHECK(runs.all.check(low.index, tokens(55), false).node == low.index);
 }
 
+TEST_CASE("of several that are exhausted the lowest is named, with its first axis") {
+  tree runs;
+  const run_id top = runs.open({.limit = {100, 1, 1}});
+  const run_id low = runs.open({.parent = top, .funding = run_funding::cap, .limit = {unlimited, 1, 1}});
+  const budget_verdict verdict = runs.all.check(low.index, {101, 2, 2}, false);
+  CHECK(verdict.what == kind::exhausted);
+  CHECK(verdict.node == low.index);
+  CHECK(verdict.axis == budget_axis::calls);
+}
+
 TEST_CASE("exhausted on a later axis goes before waiting for an earlier one") {
   tree runs;
   const run_id top = runs.open({.limit = {100, 10, 5}});

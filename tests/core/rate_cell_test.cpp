@@ -247,6 +247,16 @@ TEST_CASE("however much is owed, a cell that is configured far in the future rec
   CHECK(!cell.conforms(0, instant::max()));
 }
 
+TEST_CASE("a debt has an end, so that it cannot overflow") {
+  rate_cell cell = cell_of({.per_minute = 60});
+  for (int i = 0; i < 10'000; ++i) cell.take(unlimited, start);
+  for (int i = 0; i < 2'345; ++i) cell.refund(unlimited, start);
+  CHECK(!cell.idle(start));
+  cell.refund(unlimited, start);
+  CHECK(cell.idle(start));
+  CHECK(cell.available(start) == 60);
+}
+
 TEST_CASE("without a limit on any axis all goes through and no instant matters") {
   rate_cells cells;
   CHECK(!cells.limited());
@@ -329,8 +339,8 @@ TEST_CASE("a clock that jumps back opens nothing") {
   CHECK(cells.earliest({1, 0, 0}, now) == now + 2s);
   cells.refund({1, 0, 0}, start);
   CHECK(cells.earliest({1, 0, 0}, now) == now + 1s);
-  cells.configure({.requests = {60, 1}}, start);
-  CHECK(cells.earliest({1, 0, 0}, start) == now + 1s);
+  cells.configure({.requests = {120, 1}}, start);
+  CHECK(cells.earliest({1, 0, 0}, start) == now + 500ms);
 }
 
 TEST_CASE("output beyond what was reserved is charged when it is known, and delays what comes next") {
@@ -342,6 +352,15 @@ TEST_CASE("output beyond what was reserved is charged when it is known, and dela
   cells.take({0, 0, 200}, start + 5s);
   CHECK(cells.available(rate_axis::output, start + 5s) == -200);
   CHECK(cells.earliest({1, 0, 0}, start + 5s) == start + 25s);
+}
+
+TEST_CASE("what was not used comes back on every axis") {
+  rate_cells cells = cells_of({{60, 10}, {60, 100}, {60, 1'000}});
+  cells.take({10, 100, 1'000}, start);
+  cells.refund({1, 20, 300}, start);
+  CHECK(cells.available(rate_axis::requests, start) == 1);
+  CHECK(cells.available(rate_axis::input, start) == 20);
+  CHECK(cells.available(rate_axis::output, start) == 300);
 }
 
 TEST_CASE("cells are at rest when all three are") {
