@@ -138,7 +138,8 @@ bool adaptive_limit::decrease(limit_change why) noexcept {
   const bool same_place = failed_ != 0 && limit_ >= failed_ && limit_ - failed_ <= nearby;
   patience_ = same_place ? std::min(2 * patience_, most_patient) : 1;
   failed_ = limit_;
-  return move(std::min(limit_ - 1, static_cast<std::int64_t>(static_cast<double>(limit_) * rules_.backoff)), why);
+  // Rounded down, so that it is at least one less.
+  return move(static_cast<std::int64_t>(static_cast<double>(limit_) * rules_.backoff), why);
 }
 
 bool adaptive_limit::grow() noexcept {

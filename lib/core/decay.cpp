@@ -28,10 +28,6 @@ double decay(double half_lives) noexcept {
     rest -= 0.5;
     factor = 0.707106781186547524401;
   }
-  if (rest >= 0.25) {
-    rest -= 0.25;
-    factor *= 0.840896415253714543031;
-  }
   return std::ldexp(factor * series<12>(rest * ln2), -whole);
 }
 

@@ -37,8 +37,8 @@ bool elastic_cap::update(duration oldest_wait_above, bool cap_is_binding, instan
     fresh_ = false;
     // Also when there is nothing left to give: a rise waits for a window without trouble.
     last_change_ = now_;
-    return move(std::min(cap_ - 1, static_cast<std::int64_t>(static_cast<double>(cap_) * rules_.backoff)),
-                limit_change::pressure);
+    // Rounded down, so that it is at least one less.
+    return move(static_cast<std::int64_t>(static_cast<double>(cap_) * rules_.backoff), limit_change::pressure);
   }
   if (late || !cap_is_binding || cap_ >= ceiling_) return false;
   last_change_ = now_;

@@ -1,36 +1,15 @@
 #include "core/length_histogram.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace sluice::core {
 
 namespace {
 
-constexpr double growth = 10.0 / 9;
-constexpr double largest = 0x1p40;
 /// What weighs less beside the newest is dropped: its mean would be all rounding.
 constexpr float negligible = 0x1p-20F;
 
 }  // namespace
-
-std::size_t length_histogram::bucket_of(std::int64_t length) noexcept {
-  if (length <= 1) return 0;
-  const auto bits = static_cast<std::uint64_t>(length);
-  const auto doubling = static_cast<std::size_t>(std::bit_width(bits)) - 1;
-  return std::min<std::size_t>(2 * doubling + ((bits >> (doubling - 1)) & 1U), buckets - 1);
-}
-
-void length_histogram::add(std::int64_t length, bool cut) noexcept {
-  const std::size_t b = bucket_of(length);
-  const auto weight = static_cast<float>(next_);
-  (cut ? cut_ : ended_)[b] += weight;
-  sum_[b] += weight * static_cast<float>(length);
-  total_ += next_;
-  any_cut_ = any_cut_ || cut;
-  next_ *= growth;
-  if (next_ > largest) rescale();
-}
 
 void length_histogram::rescale() noexcept {
   constexpr auto factor = static_cast<float>(1 / largest);

@@ -2,7 +2,9 @@
 /// How long answers are: recent lengths on a logarithmic scale.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,7 +20,16 @@ namespace sluice::core {
 class length_histogram {
  public:
   /// `length` is positive; `cut`: it would have been longer, had it been allowed to.
-  void add(std::int64_t length, bool cut) noexcept;
+  void add(std::int64_t length, bool cut) noexcept {
+    const std::size_t b = bucket_of(length);
+    const auto weight = static_cast<float>(next_);
+    (cut ? cut_ : ended_)[b] += weight;
+    sum_[b] += weight * static_cast<float>(length);
+    total_ += next_;
+    any_cut_ = any_cut_ || cut;
+    next_ *= growth;
+    if (next_ > largest) rescale();
+  }
 
   [[nodiscard]] bool empty() const noexcept { return total_ == 0; }
 
@@ -30,8 +41,15 @@ class length_histogram {
 
  private:
   static constexpr std::size_t buckets = 40;
+  static constexpr double growth = 10.0 / 9;
+  static constexpr double largest = 0x1p40;
 
-  [[nodiscard]] static std::size_t bucket_of(std::int64_t length) noexcept;
+  [[nodiscard]] static std::size_t bucket_of(std::int64_t length) noexcept {
+    if (length <= 1) return 0;
+    const auto bits = static_cast<std::uint64_t>(length);
+    const auto doubling = static_cast<std::size_t>(std::bit_width(bits)) - 1;
+    return std::min<std::size_t>(2 * doubling + ((bits >> (doubling - 1)) & 1U), buckets - 1);
+  }
   /// Calls `take(weight, mean)` for each bucket, the shortest first, until it gives false. The weights sum to `total_`.
   template <typename Take>
   void each(Take take) const noexcept;

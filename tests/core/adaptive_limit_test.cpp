@@ -193,6 +193,36 @@ TEST_CASE("fast failures and completions without usage are no samples") {
   CHECK(limit.limit() == 4);
 }
 
+TEST_CASE("a single slow completion does not make the provider slower, several do, when more is in flight") {
+  adaptive_policy careful = rules();
+  careful.tolerance = 2;
+  adaptive_limit limit = limit_of(careful, 20);
+  constexpr service_sample slow{1000, 100, 4096, 10s, 100s};
+  constexpr service_sample prompt_slow{1000, 100, 4096, 10s, 10'900ms};
+  for (int done = 0; done < 5; ++done) limit.sample(second, 2, false, at(200s));
+  for (int done = 0; done < 8; ++done) CHECK_FALSE(limit.sample(second, 10, false, at(200s)));
+  // Held at 4 times: 1 + 3/8; then seven eighths of what is above 1.
+  CHECK_FALSE(limit.sample(slow, 10, false, at(201s)));
+  for (int done = 0; done < 10; ++done) CHECK_FALSE(limit.sample(second, 10, false, at(201s)));
+  CHECK(limit.limit() == 20);
+  // Prompts alone say that the cache is cold.
+  for (int done = 0; done < 20; ++done) CHECK_FALSE(limit.sample(prompt_slow, 10, false, at(202s)));
+  CHECK(limit.limit() == 20);
+  // Nor do outputs alone, and nothing without a known first token.
+  for (int done = 0; done < 20; ++done) limit.sample(second, 10, false, at(203s));
+  for (int done = 0; done < 20; ++done) CHECK_FALSE(limit.sample({1000, 100, 0, 100ms, 90s}, 10, false, at(204s)));
+  for (int done = 0; done < 20; ++done) limit.sample(second, 10, false, at(205s));
+  constexpr service_sample unseen{1000, 100, 0, duration{-1}, 90s};
+  for (int done = 0; done < 20; ++done) CHECK_FALSE(limit.sample(unseen, 10, false, at(206s)));
+  int shrunk = 0;
+  for (int done = 0; done < 3; ++done) shrunk += limit.sample(slow, 10, false, at(207s)) ? 1 : 0;
+  // 1 + 3/8 + 2.625/8 + 2.297/8 is 1.99.
+  CHECK(shrunk == 0);
+  CHECK(limit.sample(slow, 10, false, at(207s)));
+  CHECK(limit.limit() == 10);
+  CHECK(limit.reason() == limit_change::slower);
+}
+
 TEST_CASE("another policy keeps what is known, within the new bounds") {
   adaptive_limit limit = limit_of(rules(), 32);
   // Never hindered, it follows the pool.

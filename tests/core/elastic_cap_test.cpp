@@ -142,6 +142,17 @@ TEST_CASE("doubles when nothing above has been seen for ten windows") {
   CHECK_FALSE(cap.update(nobody, true, at(15s)));
 }
 
+TEST_CASE("a waiter above is somebody who could be hurt, though its first token is still to come") {
+  elastic_cap cap;
+  cap.configure(rules(), 30);
+  CHECK_FALSE(cap.update(nobody, false, at(0ms)));
+  CHECK_FALSE(cap.update(1ms, false, at(5s)));
+  CHECK(cap.update(nobody, true, at(14'999ms)));
+  CHECK(cap.cap() == 3);
+  CHECK(cap.update(nobody, true, at(16s)));
+  CHECK(cap.cap() == 6);
+}
+
 TEST_CASE("a late first token is forgotten after ten quiet windows") {
   elastic_cap cap = at_ceiling(16);
   cap.observe_first_token(5s, at(1s));
