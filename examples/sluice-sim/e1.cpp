@@ -158,8 +158,7 @@ result run(const settings& asked) {
   }
   asked.progress("E1", 1);
 
-  // The published figures are those of these very traces.
-  const bool as_published = asked.seeds == settings().seeds && asked.traces == default_traces() && out.notes.empty();
+  const bool as_published = are_published(asked, out.notes);
   table success{"All requests: medians over seeds (least-most)",
                 {"arm", "interactive ok %", "token < 5 s %", "and end < 30 s %", "batch ok %", "batch p95 s", "429s",
                  "refused", "tokens wasted", "all over at s"},

@@ -40,6 +40,10 @@ std::vector<sim::trace_request> replay_trace(const settings& asked, std::uint64_
   return sim::replay_like(seed);
 }
 
+bool are_published(const settings& asked, const std::vector<std::string>& notes) {
+  return asked.seeds == settings().seeds && asked.traces == default_traces() && notes.empty();
+}
+
 std::vector<sim::trace_request> azure_trace(const settings& asked, std::uint64_t seed,
                                             std::vector<std::string>& notes) {
   const auto chats_file = first_of({asked.traces / "azure" / "conv.csv", asked.traces / "conv.csv"});

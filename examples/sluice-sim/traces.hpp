@@ -21,6 +21,10 @@ namespace sluice_sim {
 [[nodiscard]] std::vector<sluice::sim::trace_request> replay_trace(const settings& asked, std::uint64_t seed,
                                                                    std::vector<std::string>& notes);
 
+/// Whether `asked` is for the very traces of which figures have been published: seeds 1 to 5 of the default directory,
+/// none of them generated.
+[[nodiscard]] bool are_published(const settings& asked, const std::vector<std::string>& notes);
+
 /// `azure/conv.csv` as interactive and `azure/code.csv` as batch work, from one clock.
 [[nodiscard]] std::vector<sluice::sim::trace_request> azure_trace(const settings& asked, std::uint64_t seed,
                                                                   std::vector<std::string>& notes);
