@@ -30,7 +30,7 @@ chat_exchange::chat_exchange(const mock_request& request, std::uint64_t connecti
       answer_(std::move(answer)),
       events_(id_, model_, include_usage_, fault_.what() == fault_kind::crlf ? "\r\n" : "\n") {}
 
-processor_job chat_exchange::job() const noexcept {
+sim::processor_job chat_exchange::job() const noexcept {
   const auto all = static_cast<std::int64_t>(plan_.pieces.size());
   const auto until = std::min(all, std::max(fault_.after_tokens(), std::int64_t{0}));
   switch (fault_.what()) {

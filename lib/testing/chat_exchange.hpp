@@ -2,13 +2,13 @@
 /// `chat_exchange`: one chat request that the mock provider took on, from its slot to its last byte.
 #pragma once
 
+#include <sluice/sim/shared_processor.hpp>
 #include <sluice/testing/mock_fault.hpp>
 #include <sluice/testing/mock_request.hpp>
 
 #include "testing/answer_plan.hpp"
 #include "testing/loopback_server.hpp"
 #include "testing/openai_wire.hpp"
-#include "testing/shared_processor.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -24,7 +24,7 @@ class chat_exchange {
                 std::vector<http::header> headers, std::unique_ptr<loopback_answer> answer);
 
   /// What the processor has to do for it.
-  [[nodiscard]] processor_job job() const noexcept;
+  [[nodiscard]] sim::processor_job job() const noexcept;
 
   void prompt_done();
   /// `tokens` in all; sent with the next `flush`.
@@ -41,6 +41,8 @@ class chat_exchange {
   [[nodiscard]] bool has_begun() const noexcept { return begun_; }
   [[nodiscard]] int status() const noexcept;
 
+  /// Its place with the processor.
+  sim::processor_ticket ticket{};
   /// Tokens that were counted as done for it.
   std::int64_t counted_input = 0;
   std::int64_t counted_output = 0;

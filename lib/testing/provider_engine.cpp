@@ -143,7 +143,7 @@ void provider_engine::take_on(mock_request request, loopback_request from, mock_
   by_connection_.emplace(from.connection, id);
   it->second.held = request.input_tokens + std::max(request.max_output_tokens, std::int64_t{0});
   held_tokens_ += it->second.held;
-  processor_.arrive(id, it->second.job());
+  it->second.ticket = processor_.arrive(id, it->second.job()).ticket;
   ledger_.note([&](mock_stats& stats) {
     stats.open = static_cast<std::int64_t>(exchanges_.size());
     if (request.stream) ++stats.streams;
@@ -211,9 +211,9 @@ void provider_engine::pump() {
   arm();
 }
 
-void provider_engine::apply(const processor_event& event, std::vector<std::uint64_t>& written) {
-  using kind = processor_event::kind;
-  const auto found = exchanges_.find(event.id);
+void provider_engine::apply(const sim::processor_event& event, std::vector<std::uint64_t>& written) {
+  using kind = sim::processor_event::kind;
+  const auto found = exchanges_.find(event.tag);
   if (found == exchanges_.end()) return;
   auto& exchange = found->second;
   switch (event.what) {
@@ -223,17 +223,17 @@ void provider_engine::apply(const processor_event& event, std::vector<std::uint6
       ledger_.note([&](mock_stats& stats) { stats.input_tokens += event.tokens; });
       exchange.prompt_done();
       count_head(exchange);
-      written.push_back(event.id);
+      written.push_back(event.tag);
       break;
     case kind::produced: {
       const auto more = event.tokens - std::exchange(exchange.counted_output, event.tokens);
       ledger_.note([&](mock_stats& stats) { stats.output_tokens += more; });
       exchange.produced(event.tokens);
       count_head(exchange);
-      if (written.empty() || written.back() != event.id) written.push_back(event.id);
+      if (written.empty() || written.back() != event.tag) written.push_back(event.tag);
       break;
     }
-    case kind::finished: finished(event.id); break;
+    case kind::finished: finished(event.tag); break;
   }
 }
 
@@ -272,7 +272,7 @@ void provider_engine::abandon(std::uint64_t id) {
   if (again == exchanges_.end()) return;
   auto input = again->second.counted_input;
   auto output = again->second.counted_output;
-  const auto come = processor_.cancel(id).value_or(shared_processor::progress{input, output});
+  const auto come = processor_.cancel(again->second.ticket).value_or(sim::shared_processor::progress{input, output});
   const auto more_input = std::max(come.input - input, std::int64_t{0});
   const auto more_output = std::max(come.output - output, std::int64_t{0});
   input += more_input;

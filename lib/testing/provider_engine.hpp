@@ -2,6 +2,7 @@
 /// `provider_engine`: what the mock provider does with each request. Lives on the server's thread.
 #pragma once
 
+#include <sluice/sim/shared_processor.hpp>
 #include <sluice/testing/mock_provider.hpp>
 
 #include "testing/chat_exchange.hpp"
@@ -10,7 +11,6 @@
 #include "testing/openai_wire.hpp"
 #include "testing/provider_ledger.hpp"
 #include "testing/script_book.hpp"
-#include "testing/shared_processor.hpp"
 
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
@@ -60,7 +60,7 @@ class provider_engine {
   void keep(const mock_request& request);
 
   void pump();
-  void apply(const processor_event& event, std::vector<std::uint64_t>& written);
+  void apply(const sim::processor_event& event, std::vector<std::uint64_t>& written);
   void count_head(chat_exchange& exchange);
   void finished(std::uint64_t id);
   void delivered(std::uint64_t id, bool whole);
@@ -73,7 +73,7 @@ class provider_engine {
   const mock_provider_options& options_;
   script_book& script_;
   provider_ledger& ledger_;
-  shared_processor processor_;
+  sim::shared_processor processor_;
   model_clock clock_;
   std::optional<asio::steady_timer> timer_;
   instant armed_for_ = never;
@@ -83,7 +83,7 @@ class provider_engine {
   exchange_map exchanges_;
   std::unordered_multimap<std::uint64_t, std::uint64_t> by_connection_;
   std::unordered_set<std::uint64_t> connections_;
-  std::vector<processor_event> events_;
+  std::vector<sim::processor_event> events_;
 
   mutable std::mutex kept_mutex_;
   std::deque<mock_request> kept_;

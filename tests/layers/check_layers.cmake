@@ -13,7 +13,7 @@ set(uses_runtime core)
 set(uses_http runtime core)
 set(uses_llm http runtime core)
 set(uses_agent llm runtime core)
-set(uses_testing http runtime core)
+set(uses_testing http runtime sim core)
 set(layers core config sim runtime http llm agent testing)
 
 # Where each third party may be included: patterns of paths from ROOT. The standard library is at home everywhere.

@@ -1,4 +1,4 @@
-#include "testing/shared_processor.hpp"
+#include <sluice/sim/shared_processor.hpp>
 
 #include <doctest/doctest.h>
 
@@ -10,12 +10,12 @@
 using namespace std::chrono_literals;
 using sluice::instant;
 using sluice::never;
-using sluice::testing::processor_event;
-using sluice::testing::processor_job;
-using sluice::testing::provider_model;
-using sluice::testing::shared_processor;
+using sluice::sim::processor_event;
+using sluice::sim::processor_job;
+using sluice::sim::provider_model;
+using sluice::sim::shared_processor;
 using kind = processor_event::kind;
-using admission = shared_processor::admission;
+using admission = sluice::sim::processor_admission;
 
 namespace {
 
@@ -37,7 +37,7 @@ std::vector<processor_event> run(shared_processor& machine, instant until = zero
 
 instant time_of(const std::vector<processor_event>& events, std::uint64_t id, kind what) {
   for (const auto& event : events) {
-    if (event.id == id && event.what == what) return event.at;
+    if (event.tag == id && event.what == what) return event.at;
   }
   return never;
 }
@@ -61,7 +61,7 @@ TEST_CASE("one job alone: latency, prompt, output") {
   auto model = bare();
   model.latency = 40ms;
   shared_processor machine(model);
-  CHECK(machine.arrive(1, {400, 200}) == admission::running);
+  CHECK(machine.arrive(1, {400, 200}).outcome == admission::running);
   CHECK(machine.next() == zero + 40ms);
   const auto events = run(machine);
   REQUIRE(events.size() == 3);
@@ -103,22 +103,22 @@ TEST_CASE("a cancelled job gives its share back, and tells how far it came") {
   shared_processor machine(bare());
   std::vector<processor_event> events;
   machine.arrive(1, {0, 400});
-  machine.arrive(2, {400, 400});
+  const auto second = machine.arrive(2, {400, 400}).ticket;
   machine.advance(zero + 100ms, events);
   // 100 ms at a share of 0.8 and 4000 tokens a second.
-  auto come = machine.cancel(2);
+  auto come = machine.cancel(second);
   REQUIRE(come);
   CHECK(come->input == 320);
   CHECK(come->output == 0);
-  CHECK_FALSE(machine.cancel(2));
+  CHECK_FALSE(machine.cancel(second));
   // Job 1 has had 80 ms of work; 920 ms are left, alone.
   const auto rest = run(machine);
   CHECK(near(time_of(rest, 1, kind::finished), zero + 1020ms));
 
   shared_processor other(bare());
-  other.arrive(1, {400, 400});
+  const auto only = other.arrive(1, {400, 400}).ticket;
   other.advance(zero + 350ms, events);
-  come = other.cancel(1);
+  come = other.cancel(only);
   REQUIRE(come);
   CHECK(come->input == 400);
   CHECK(come->output == 100);
@@ -131,17 +131,18 @@ TEST_CASE("slots, queue, refusal; first come first served") {
   model.sigma = 0;
   shared_processor machine(model);
   CHECK_FALSE(machine.full());
-  CHECK(machine.arrive(1, {0, 400}) == admission::running);
-  CHECK(machine.arrive(2, {0, 400}) == admission::waiting);
-  CHECK(machine.arrive(3, {0, 400}) == admission::waiting);
+  CHECK(machine.arrive(1, {0, 400}).outcome == admission::running);
+  const auto second = machine.arrive(2, {0, 400});
+  CHECK(second.outcome == admission::waiting);
+  CHECK(machine.arrive(3, {0, 400}).outcome == admission::waiting);
   CHECK(machine.full());
-  CHECK(machine.arrive(4, {0, 400}) == admission::refused);
+  CHECK(machine.arrive(4, {0, 400}).outcome == admission::refused);
   CHECK(machine.running() == 1);
   CHECK(machine.waiting() == 2);
-  const auto left = machine.cancel(2);
+  const auto left = machine.cancel(second.ticket);
   REQUIRE(left);
   CHECK(left->output == 0);
-  CHECK(machine.arrive(5, {0, 400}) == admission::waiting);
+  CHECK(machine.arrive(5, {0, 400}).outcome == admission::waiting);
   const auto events = run(machine);
   CHECK(time_of(events, 1, kind::finished) == zero + 1s);
   CHECK(time_of(events, 3, kind::started) == zero + 1s);
@@ -155,17 +156,17 @@ TEST_CASE("a slot freed by cancellation goes to the next in the queue, at once")
   model.slots = 1;
   shared_processor machine(model);
   std::vector<processor_event> events;
-  machine.arrive(1, {0, 400});
+  const auto first = machine.arrive(1, {0, 400}).ticket;
   machine.arrive(2, {0, 400});
   machine.advance(zero + 100ms, events);
-  machine.cancel(1);
+  machine.cancel(first);
   CHECK(machine.next() == zero + 100ms);
   events.clear();
   machine.advance(zero + 100ms, events);
   REQUIRE(events.size() == 2);
   CHECK(events[0].what == kind::started);
   CHECK(events[1].what == kind::prompt_done);
-  CHECK(events[0].id == 2);
+  CHECK(events[0].tag == 2);
   CHECK(machine.running() == 1);
   CHECK(machine.waiting() == 0);
 }
@@ -222,14 +223,14 @@ TEST_CASE("without delays everything happens on arrival, one event a token") {
 TEST_CASE("a job that does not end keeps its slot and its part of the load until it is cancelled") {
   shared_processor machine(bare());
   std::vector<processor_event> events;
-  machine.arrive(1, {0, 4, false});
+  const auto first = machine.arrive(1, {0, 4, false}).ticket;
   machine.arrive(2, {0, 400});
   const auto all = run(machine);
   CHECK(time_of(all, 1, kind::finished) == never);
   CHECK(near(time_of(all, 2, kind::finished), zero + 1250ms));
   CHECK(machine.running() == 1);
   CHECK(machine.next() == never);
-  const auto come = machine.cancel(1);
+  const auto come = machine.cancel(first);
   REQUIRE(come);
   CHECK(come->output == 4);
   CHECK(machine.running() == 0);
@@ -293,7 +294,7 @@ TEST_CASE("the work done in all is what the formula allows") {
   for (std::uint64_t id = 1; id <= 10; ++id) CHECK(near(time_of(events, id, kind::finished), zero + 3250ms));
   std::int64_t last = 0;
   for (const auto& event : events) {
-    if (event.id != 5 || event.what != kind::produced) continue;
+    if (event.tag != 5 || event.what != kind::produced) continue;
     CHECK(event.tokens > last);
     last = event.tokens;
   }

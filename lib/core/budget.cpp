@@ -1,0 +1,330 @@
+#include "core/budget.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace sluice::core {
+namespace {
+
+using amounts = std::array<wide, budget_axis_count>;
+constexpr std::array<const char*, budget_axis_count> axis_names{"tokens", "calls", "money"};
+constexpr std::array<std::int64_t spending::*, budget_axis_count> axis_members{&spending::tokens, &spending::calls,
+                                                                               &spending::money};
+
+amounts widened(const spending& some) noexcept { return {some.tokens, some.calls, some.money}; }
+
+std::int64_t narrowed(wide amount) noexcept {
+  return static_cast<std::int64_t>(std::clamp<wide>(amount, -wide{unlimited}, unlimited));
+}
+
+std::string number(std::int64_t value) { return value == unlimited ? "unlimited" : std::to_string(value); }
+std::string name(run_id id) { return "run " + std::to_string(id.index) + "." + std::to_string(id.generation); }
+
+unexpected<error> wrong(errc code, const std::string& field, const std::string& what) {
+  return unexpected<error>(error(code, field + ": " + what));
+}
+
+/// Names the first negative number.
+expected<void, error> check_signs(const char* field, const spending& some) {
+  for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
+    const std::int64_t value = some.*axis_members[axis];
+    if (value < 0) {
+      return wrong(errc::invalid_argument, std::string(field) + "." + axis_names[axis],
+                   "must not be negative, is " + std::to_string(value));
+    }
+  }
+  return {};
+}
+
+/// What of a limit reaches a threshold; of a limit of zero, anything at all.
+std::int64_t mark_of(std::int64_t limit, std::uint32_t percent) noexcept {
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>((wide{limit} * percent + 99) / 100));
+}
+
+bool reached(const run_node& which, std::uint32_t percent) noexcept {
+  return std::any_of(which.accounts.begin(), which.accounts.end(), [percent](const budget_account& account) {
+    return account.limit != unlimited && account.spent + account.reserved >= mark_of(account.limit, percent);
+  });
+}
+
+void renew_marks(run_node& which) noexcept {
+  for (budget_account& account : which.accounts) {
+    const bool none_left = account.limit == unlimited || which.told == budget::thresholds.size();
+    account.mark = none_left ? unlimited : mark_of(account.limit, budget::thresholds[which.told]);
+  }
+}
+
+/// What its parent's payers have set aside for a carved run: nothing on an axis on which none of them has a limit.
+amounts carved(const run_node& which) noexcept {
+  amounts sum{};
+  for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
+    const std::int64_t limit = which.accounts[axis].limit;
+    sum[axis] = limit == unlimited ? 0 : limit;
+  }
+  return sum;
+}
+
+}  // namespace
+
+expected<run_id, error> budget::open(const run_options& what, std::uint64_t rank) {
+  start_event();
+  if (auto signs = check_signs("limit", what.limit); !signs) return unexpected<error>(signs.error());
+  if (auto signs = check_signs("finalise_reserve", what.finalise_reserve); !signs) {
+    return unexpected<error>(signs.error());
+  }
+  const auto parent = find_parent(what);
+  if (!parent) return unexpected<error>(parent.error());
+  const bool is_root = *parent == no_run;
+  const bool is_carved = !is_root && what.funding == run_funding::carve;
+  if (is_carved) {
+    if (auto could = could_carve(*parent, what.limit); !could) return unexpected<error>(could.error());
+  }
+
+  const std::uint32_t index = nodes_.take();
+  run_node& made = nodes_[index];
+  const std::uint32_t generation = made.generation;
+  made = run_node{};
+  made.generation = generation;
+  made.tag = what.tag;
+  made.parent = *parent;
+  made.kept = made.open = true;
+  if (is_root) {
+    made.rank = rank;
+    made.root = index;
+    made.depth = 1;
+  } else {
+    run_node& above = nodes_[*parent];
+    ++above.children;
+    made.rank = above.rank;
+    made.root = above.root;
+    made.depth = static_cast<std::uint8_t>(above.depth + 1);
+    made.funding = what.funding;
+  }
+  if (is_root || what.funding != run_funding::share) {
+    for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
+      made.accounts[axis].limit = what.limit.*axis_members[axis];
+      made.accounts[axis].finalise_reserve = what.finalise_reserve.*axis_members[axis];
+    }
+  }
+  renew_marks(made);
+  if (is_carved) set_aside(*parent, carved(made));
+  ++kept_;
+  return id_of(index);
+}
+
+expected<std::uint32_t, error> budget::find_parent(const run_options& what) const {
+  if (what.parent == run_id{}) {
+    for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
+      const std::int64_t limit = what.limit.*axis_members[axis];
+      const std::int64_t reserve = what.finalise_reserve.*axis_members[axis];
+      if (reserve > limit) {
+        return wrong(errc::invalid_argument, std::string("finalise_reserve.") + axis_names[axis],
+                     number(reserve) + " is above the limit of " + number(limit) + "; lower it or raise limit." +
+                         axis_names[axis]);
+      }
+    }
+    return no_run;
+  }
+  const std::uint32_t parent = find(what.parent);
+  if (parent == no_run) {
+    return wrong(errc::invalid_argument, "parent", name(what.parent) + " is not open, or a run above it is not");
+  }
+  for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
+    const std::int64_t reserve = what.finalise_reserve.*axis_members[axis];
+    if (reserve == 0) continue;
+    return wrong(errc::invalid_argument, std::string("finalise_reserve.") + axis_names[axis],
+                 number(reserve) + " asked below " + name(what.parent) + "; only a root run can have one");
+  }
+  if (nodes_[parent].depth == most_depth) {
+    return wrong(errc::invalid_argument, "parent",
+                 name(what.parent) + " is at depth " + std::to_string(most_depth) + ", the greatest that is allowed");
+  }
+  return parent;
+}
+
+expected<void, error> budget::could_carve(std::uint32_t parent, const spending& limit) const {
+  spending asked;
+  for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
+    const std::int64_t amount = limit.*axis_members[axis];
+    if (amount != unlimited) {
+      asked.*axis_members[axis] = amount;
+      continue;
+    }
+    for (std::uint32_t at = parent; at != no_run; at = payer_above(at)) {
+      const std::int64_t held = nodes_[at].accounts[axis].limit;
+      if (held == unlimited) continue;
+      return wrong(
+          errc::refused, std::string("limit.") + axis_names[axis],
+          "unlimited cannot be carved out of the " + number(held) + " of " + name(id_of(at)) + "; set a limit");
+    }
+  }
+  const budget_verdict found = check(parent, asked, false);
+  if (found.what == budget_verdict::kind::ok) return {};
+  const auto axis = static_cast<std::size_t>(found.axis);
+  return wrong(errc::refused, std::string("limit.") + axis_names[axis],
+               number(asked.*axis_members[axis]) + " asked, " + name(id_of(found.node)) + " has " +
+                   number(found.available) + " left to set aside of " + number(found.limit) +
+                   "; lower the limit or extend that run");
+}
+
+expected<void, error> budget::extend(run_id id, const spending& more) {
+  start_event();
+  if (auto signs = check_signs("more", more); !signs) return signs;
+  const std::uint32_t node = find_open(id);
+  if (node == no_run) return wrong(errc::invalid_argument, "run", name(id) + " is not open");
+  run_node& extended = nodes_[node];
+  if (extended.funding == run_funding::carve) {
+    return wrong(errc::invalid_argument, "run", name(id) + " is carved: its limit stays as it was set aside");
+  }
+  bool raised = false;
+  for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
+    std::int64_t& limit = extended.accounts[axis].limit;
+    const std::int64_t before = limit;
+    limit = narrowed(wide{limit} + more.*axis_members[axis]);
+    raised = raised || limit != before;
+  }
+  if (!raised) return {};
+  while (extended.told != 0 && !reached(extended, thresholds[extended.told - 1U])) --extended.told;
+  renew_marks(extended);
+  if (extended.parked != no_run) eased_[eased_count_++] = node;
+  return {};
+}
+
+bool budget::close(run_id id) {
+  start_event();
+  const std::uint32_t node = find_open(id);
+  if (node == no_run) return false;
+  nodes_[node].open = false;
+  collect(node);
+  return true;
+}
+
+std::uint32_t budget::find_open(run_id id) const noexcept {
+  if (id.index >= nodes_.size()) return no_run;
+  const run_node& named = nodes_[id.index];
+  return named.generation == id.generation && named.open ? id.index : no_run;
+}
+
+std::uint32_t budget::find(run_id id) const noexcept {
+  const std::uint32_t found = find_open(id);
+  for (std::uint32_t at = found; at != no_run; at = nodes_[at].parent) {
+    if (!nodes_[at].open) return no_run;
+  }
+  return found;
+}
+
+std::optional<run_balance> budget::balance(run_id id) const noexcept {
+  const std::uint32_t node = find_open(id);
+  if (node == no_run) return std::nullopt;
+  run_balance told;
+  for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
+    const auto member = axis_members[axis];
+    const budget_account& own = nodes_[node].accounts[axis];
+    told.limit.*member = own.limit;
+    told.spent.*member = narrowed(own.spent);
+    told.reserved.*member = narrowed(own.reserved);
+    wide least = unlimited;
+    for (std::uint32_t at = node; at != no_run; at = payer_above(at)) {
+      const budget_account& payer = nodes_[at].accounts[axis];
+      if (payer.limit == unlimited) continue;
+      least = std::min(least, payer.limit - payer.finalise_reserve - payer.spent - payer.reserved);
+    }
+    told.remaining.*member = narrowed(std::max<wide>(least, 0));
+  }
+  return told;
+}
+
+budget_verdict budget::check(std::uint32_t node, const spending& asked, bool finalising) const noexcept {
+  const amounts wanted = widened(asked);
+  budget_verdict found;
+  for (std::uint32_t at = node; at != no_run; at = payer_above(at)) {
+    const run_node& payer = nodes_[at];
+    for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
+      const budget_account& account = payer.accounts[axis];
+      if (account.limit == unlimited) continue;
+      const std::int64_t limit = account.limit - (finalising ? 0 : account.finalise_reserve);
+      const wide unspent = limit - account.spent;
+      const wide free = unspent - account.reserved;
+      if (free >= wanted[axis]) continue;
+      const bool exhausted = unspent < wanted[axis];
+      if (!exhausted && found.what != budget_verdict::kind::ok) continue;
+      found = {exhausted ? budget_verdict::kind::exhausted : budget_verdict::kind::wait,
+               static_cast<budget_axis>(axis),
+               at,
+               limit,
+               narrowed(std::max<wide>(free, 0)),
+               narrowed(wanted[axis] - free)};
+      if (exhausted) return found;
+    }
+  }
+  return found;
+}
+
+void budget::reserve(std::uint32_t node, const spending& asked) noexcept {
+  start_event();
+  ++nodes_[node].in_flight;
+  nodes_[nodes_[node].root].started = true;
+  set_aside(node, widened(asked));
+}
+
+void budget::settle(std::uint32_t node, const spending& reserved, const spending& used) noexcept {
+  start_event();
+  pay(node, widened(reserved), widened(used));
+  --nodes_[node].in_flight;
+  collect(node);
+}
+
+void budget::set_aside(std::uint32_t node, const amounts& asked) noexcept {
+  for (std::uint32_t at = node; at != no_run; at = payer_above(at)) {
+    run_node& payer = nodes_[at];
+    bool marked = false;
+    for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
+      budget_account& account = payer.accounts[axis];
+      account.reserved += asked[axis];
+      marked = marked || account.spent + account.reserved >= account.mark;
+    }
+    if (marked) tell_thresholds(payer);
+  }
+}
+
+void budget::pay(std::uint32_t node, const amounts& reserved, const amounts& used) noexcept {
+  for (std::uint32_t at = node; at != no_run; at = payer_above(at)) {
+    run_node& payer = nodes_[at];
+    bool marked = false;
+    for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
+      budget_account& account = payer.accounts[axis];
+      account.reserved -= reserved[axis];
+      account.spent += used[axis];
+      marked = marked || account.spent + account.reserved >= account.mark;
+    }
+    if (marked) tell_thresholds(payer);
+    if (payer.open && payer.parked != no_run) eased_[eased_count_++] = at;
+  }
+}
+
+void budget::tell_thresholds(run_node& which) noexcept {
+  while (which.told < thresholds.size() && reached(which, thresholds[which.told])) {
+    crossings_[crossed_++] = {which.tag, thresholds[which.told++]};
+  }
+  renew_marks(which);
+}
+
+void budget::collect(std::uint32_t node) noexcept {
+  while (node != no_run) {
+    run_node& ended = nodes_[node];
+    if (ended.open || ended.in_flight != 0 || ended.children != 0) return;
+    const std::uint32_t parent = ended.parent;
+    if (ended.funding == run_funding::carve) {
+      pay(parent, carved(ended), {ended.accounts[0].spent, ended.accounts[1].spent, ended.accounts[2].spent});
+    }
+    if (parent != no_run) --nodes_[parent].children;
+    ended.kept = false;
+    // No run has generation zero: an id left at its default names none.
+    if (++ended.generation == 0) ended.generation = 1;
+    nodes_.give(node);
+    --kept_;
+    node = parent;
+  }
+}
+
+}  // namespace sluice::core

@@ -1,0 +1,64 @@
+/// \file
+/// A ceiling for a class that makes room before more urgent work is hurt.
+#pragma once
+
+#include <sluice/core/adaptive.hpp>
+#include <sluice/core/time.hpp>
+
+#include <cstdint>
+
+namespace sluice::core {
+
+/// Slots that one class may hold: falls by `backoff` (at least by one) when classes of higher priority suffer, rises by
+/// one when they do not and the cap is what the class waits for; at most one change per `window`. Begins at `minimum`:
+/// a class that fills the pool first and asks afterwards has already hurt somebody.
+///
+/// The classes above *suffer* while one of their waiters is older than `target`, or their first tokens came later than
+/// that after their arrival on weighted average (an eighth for the newest); the average lets the cap fall only when
+/// there was a first token since its last change. When nothing of them has been seen for 10 windows the average is
+/// forgotten, and the cap doubles instead of rising by one.
+///
+/// An instant earlier than a former one counts as the former one. All: O(1).
+class elastic_cap {
+ public:
+  static constexpr int quiet_windows = 10;
+
+  /// Puts `rules` in force for a class that may hold `ceiling` slots in any case. What is known stays, within the new
+  /// bounds. When it is off, the cap is `ceiling`.
+  void configure(const elastic_policy& rules, std::int64_t ceiling) noexcept;
+
+  [[nodiscard]] bool enabled() const noexcept { return rules_.enabled; }
+  [[nodiscard]] std::int64_t cap() const noexcept { return cap_; }
+  /// Why it changed last: `pressure`, `probe` (by one), `slow_start` (doubled), `reconfigured`.
+  [[nodiscard]] limit_change reason() const noexcept { return reason_; }
+
+  /// Work of a class above got its first token, so long after it arrived.
+  void observe_first_token(duration since_arrival, instant now) noexcept;
+
+  /// Moves the cap if it is time to. `oldest_wait_above`: how long the oldest waiter of the classes above has waited;
+  /// negative: none waits. `cap_is_binding`: the class has a waiter that would fit but for the cap. Whether the cap
+  /// changed.
+  bool update(duration oldest_wait_above, bool cap_is_binding, instant now) noexcept;
+
+  /// The earliest instant at which `update` may change something; `never` when it is off. Worth waking up for only
+  /// while this class or one above has a waiter.
+  [[nodiscard]] instant next_update() const noexcept;
+
+ private:
+  [[nodiscard]] std::int64_t bounded(std::int64_t wished) const noexcept;
+  bool move(std::int64_t wished, limit_change why) noexcept;
+
+  elastic_policy rules_{};
+  std::int64_t ceiling_ = -1;
+  std::int64_t cap_ = 0;
+  limit_change reason_ = limit_change::none;
+  instant now_ = instant::min();
+  instant last_change_ = instant::min();
+  /// When something of the classes above was last seen; from the first event on, when nothing was.
+  instant last_seen_ = instant::min();
+  /// Average time to first token above, in nanoseconds; negative: not known.
+  double to_first_token_ = -1;
+  bool fresh_ = false;
+};
+
+}  // namespace sluice::core

@@ -1,0 +1,47 @@
+/// \file
+/// How long answers are: recent lengths on a logarithmic scale.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace sluice::core {
+
+/// Two buckets for each doubling, up to 2^20 tokens; each keeps the mean of its lengths, so that lengths that do not
+/// vary are exact. Each new length counts a tenth in the long run, so that a change is followed within about 20.
+///
+/// A length that was cut short is known only to be at least so long: it counts as the longer ones do, as far as there
+/// are any (the Kaplan-Meier estimate), so that small reservations do not make answers look short.
+///
+/// add: O(1). expected, quantile: O(buckets).
+class length_histogram {
+ public:
+  /// `length` is positive; `cut`: it would have been longer, had it been allowed to.
+  void add(std::int64_t length, bool cut) noexcept;
+
+  [[nodiscard]] bool empty() const noexcept { return total_ == 0; }
+
+  /// The mean of `min(length, bound)`. Zero when empty.
+  [[nodiscard]] double expected(double bound) const noexcept;
+
+  /// The length that `share` (0 to 1) of all do not exceed, to the nearest bucket. Zero when empty.
+  [[nodiscard]] double quantile(double share) const noexcept;
+
+ private:
+  static constexpr std::size_t buckets = 40;
+
+  [[nodiscard]] static std::size_t bucket_of(std::int64_t length) noexcept;
+  /// Calls `take(weight, mean)` for each bucket, the shortest first, until it gives false. The weights sum to `total_`.
+  template <typename Take>
+  void each(Take take) const noexcept;
+
+  double next_ = 1;
+  double total_ = 0;
+  std::array<float, buckets> ended_{};
+  std::array<float, buckets> cut_{};
+  /// Of the lengths of both kinds.
+  std::array<float, buckets> sum_{};
+};
+
+}  // namespace sluice::core
