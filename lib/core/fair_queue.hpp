@@ -124,9 +124,7 @@ class fair_queue {
   [[nodiscard]] static bool has_turn(const flow& which) noexcept { return which.place != nowhere && !which.paused; }
 
   [[nodiscard]] static std::uint64_t charge(const flow& which, std::int64_t tokens) noexcept {
-    __extension__ using wide = unsigned __int128;
-    return static_cast<std::uint64_t>(
-        (wide{static_cast<std::uint64_t>(std::clamp<std::int64_t>(tokens, 1, largest))} * which.per_token) >> 16);
+    return static_cast<std::uint64_t>((wide{std::clamp<std::int64_t>(tokens, 1, largest)} * which.per_token) >> 16);
   }
 
   static constexpr std::int64_t largest = std::int64_t{1} << 40;

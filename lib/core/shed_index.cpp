@@ -28,7 +28,7 @@ std::uint32_t shed_index::fitting(std::int64_t tokens) const noexcept {
   if (tokens < 0) return none;
   // Bucket b holds 2^(b-1) to 2^b - 1 tokens, and all of it fits when 2^b - 1 does.
   const auto fits = static_cast<std::uint64_t>(tokens) + 1;
-  const int buckets = std::bit_width(fits);
+  const auto buckets = static_cast<std::size_t>(std::bit_width(fits));
   const std::uint64_t among = used_ & ((buckets >= 64 ? 0 : std::uint64_t{1} << buckets) - 1);
   if (among == 0) return none;
   return ends_[static_cast<std::size_t>(std::bit_width(among)) - 1].oldest;
