@@ -48,13 +48,17 @@ class adaptive_limit {
   /// Work ran to its end; not for what failed, timed out, was cancelled or preempted. `in_flight_at_start`: slots held
   /// when it started, its own included. `limit_was_binding`: work waited for this limit while it ran, or does now. What
   /// is not `usable` changes nothing. Whether the limit changed.
-  bool sample(const service_sample& what, std::int64_t in_flight_at_start, bool limit_was_binding, instant now) noexcept;
+  bool sample(const service_sample& what, std::int64_t in_flight_at_start, bool limit_was_binding,
+              instant now) noexcept;
 
  private:
-  [[nodiscard]] bool slower(const service_sample& what, std::int64_t in_flight) noexcept;
-  void renew_baseline(const service_sample& what, double in_flight) noexcept;
-  bool decrease(limit_change why, instant now) noexcept;
-  bool grow(instant now) noexcept;
+  void compare(const service_sample& what, double in_flight, bool current) noexcept;
+  [[nodiscard]] bool slower() const noexcept;
+  bool decrease(limit_change why) noexcept;
+  bool grow() noexcept;
+  bool move(std::int64_t wished, limit_change why) noexcept;
+  /// Whether there were `window` and more since `then`.
+  [[nodiscard]] bool window_since(instant then) const noexcept;
   [[nodiscard]] std::int64_t bounded(std::int64_t wished) const noexcept;
 
   adaptive_policy rules_{};

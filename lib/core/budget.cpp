@@ -171,10 +171,11 @@ expected<void, error> budget::extend(run_id id, const spending& more) {
   start_event();
   if (auto signs = check_signs("more", more); !signs) return signs;
   const std::uint32_t node = find_open(id);
-  if (node == no_run) return wrong(errc::invalid_argument, "run", name(id) + " is not open");
+  if (node == no_run) return unexpected<error>(error(errc::invalid_argument, name(id) + " is not open"));
   run_node& extended = nodes_[node];
   if (extended.funding == run_funding::carve) {
-    return wrong(errc::invalid_argument, "run", name(id) + " is carved: its limit stays as it was set aside");
+    return unexpected<error>(
+        error(errc::invalid_argument, name(id) + " is carved: its limit stays as it was set aside"));
   }
   bool raised = false;
   for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {

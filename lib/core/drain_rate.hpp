@@ -47,8 +47,9 @@ class drain_rate {
   [[nodiscard]] sums decayed(duration busy_time) const noexcept;
 
   sums sums_{};
-  /// Zero: nothing is known.
   std::uint32_t releases_ = 0;
+  /// Whether there was busy time that is not forgotten.
+  bool known_ = false;
   bool waits_ = false;
   /// Up to when time has been reckoned, and when somebody last waited.
   instant last_ = instant::min();

@@ -20,7 +20,9 @@ class fitted_line {
   };
 
   /// Each new point counts `1 / (1 - share)` times the one before it: `share` of the whole, in the long run.
-  explicit fitted_line(double share = 0.1) noexcept : growth_(1 / (1 - share)) {}
+  explicit fitted_line(double share) noexcept : growth_(1 / (1 - share)) {}
+  /// A tenth of the whole.
+  fitted_line() noexcept : fitted_line(0.1) {}
 
   /// `x` and `y` not negative.
   void add(double x, double y) noexcept {

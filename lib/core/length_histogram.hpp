@@ -35,9 +35,11 @@ class length_histogram {
   /// Calls `take(weight, mean)` for each bucket, the shortest first, until it gives false. The weights sum to `total_`.
   template <typename Take>
   void each(Take take) const noexcept;
+  void rescale() noexcept;
 
   double next_ = 1;
   double total_ = 0;
+  bool any_cut_ = false;
   std::array<float, buckets> ended_{};
   std::array<float, buckets> cut_{};
   /// Of the lengths of both kinds.

@@ -1,0 +1,66 @@
+#include "core/elastic_cap.hpp"
+
+#include <algorithm>
+
+namespace sluice::core {
+
+void elastic_cap::configure(const elastic_policy& rules, std::int64_t ceiling) noexcept {
+  const bool first = ceiling_ < 0;
+  const bool goes_on = !first && rules.enabled && rules_.enabled;
+  const std::int64_t before = cap_;
+  if (!goes_on) *this = {};
+  rules_ = rules;
+  ceiling_ = ceiling;
+  cap_ = rules.enabled ? bounded(cap_) : ceiling;
+  if (!first && cap_ != before) reason_ = limit_change::reconfigured;
+}
+
+void elastic_cap::observe_first_token(duration since_arrival, instant now) noexcept {
+  if (!rules_.enabled) return;
+  now_ = std::max(now_, now);
+  last_seen_ = now_;
+  const auto taken = static_cast<double>(std::max(since_arrival, duration::zero()).count());
+  to_first_token_ = to_first_token_ < 0 ? taken : to_first_token_ + (taken - to_first_token_) / 8;
+  fresh_ = true;
+}
+
+bool elastic_cap::update(duration oldest_wait_above, bool cap_is_binding, instant now) noexcept {
+  if (!rules_.enabled) return false;
+  now_ = std::max(now_, now);
+  if (last_seen_ == instant::min() || oldest_wait_above >= duration::zero()) last_seen_ = now_;
+  const bool quiet = (now_ - last_seen_) / quiet_windows >= rules_.window;
+  if (quiet) to_first_token_ = -1;
+  if (last_change_ != instant::min() && now_ - last_change_ < rules_.window) return false;
+
+  const bool late = to_first_token_ > static_cast<double>(rules_.target.count());
+  if (oldest_wait_above > rules_.target || (late && fresh_)) {
+    fresh_ = false;
+    // Also when there is nothing left to give: a rise waits for a window without trouble.
+    last_change_ = now_;
+    return move(std::min(cap_ - 1, static_cast<std::int64_t>(static_cast<double>(cap_) * rules_.backoff)),
+                limit_change::pressure);
+  }
+  if (late || !cap_is_binding || cap_ >= ceiling_) return false;
+  last_change_ = now_;
+  if (quiet) return move(cap_ > ceiling_ / 2 ? ceiling_ : 2 * cap_, limit_change::slow_start);
+  return move(cap_ + 1, limit_change::probe);
+}
+
+instant elastic_cap::next_update() const noexcept {
+  if (!rules_.enabled) return never;
+  return last_change_ == instant::min() ? now_ : after(last_change_, rules_.window);
+}
+
+std::int64_t elastic_cap::bounded(std::int64_t wished) const noexcept {
+  return std::min(std::max(wished, rules_.minimum), ceiling_);
+}
+
+bool elastic_cap::move(std::int64_t wished, limit_change why) noexcept {
+  const std::int64_t before = cap_;
+  cap_ = bounded(wished);
+  if (cap_ == before) return false;
+  reason_ = why;
+  return true;
+}
+
+}  // namespace sluice::core
