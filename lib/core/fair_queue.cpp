@@ -42,7 +42,7 @@ void fair_queue::pause(std::uint32_t index, instant until) {
 }
 
 std::uint32_t fair_queue::resume_one(instant now) {
-  if (next_resume() > now) return nowhere;
+  if (paused_.empty() || paused_.front().until > now) return nowhere;
   const std::uint32_t index = paused_.front().index;
   leave(index);
   enter(index);
