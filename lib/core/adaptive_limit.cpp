@@ -10,8 +10,11 @@ namespace {
 constexpr std::uint32_t fewest_calm = 5;
 /// How many recent completions the averages span, and must, before they count.
 constexpr std::uint32_t recent = 8;
-constexpr double baseline_share = 1.0 / 32;
-constexpr std::int64_t most_patient = 4;
+constexpr std::uint32_t baseline_span = 32;
+constexpr std::int64_t most_patient = 3;
+/// So many decreases in a row that made nothing faster are one too many: the first may have met a provider that got
+/// slower at the same time.
+constexpr int most_futile = 2;
 
 limit_change reason_of(provider_signal what) noexcept {
   switch (what) {
@@ -59,7 +62,7 @@ bool adaptive_limit::sample(const service_sample& what, std::int64_t in_flight_a
   const bool current = last_decrease_ == instant::min() || what.total <= now_ - last_decrease_;
   if (rules_.tolerance > 0 && what.first_token_known()) {
     compare(what, static_cast<double>(std::max<std::int64_t>(1, in_flight_at_start)), current);
-    if (slower()) return compared_ >= recent && decrease(limit_change::slower);
+    if (slower()) return compared_ >= recent && yield();
   }
   if (!current || !limit_was_binding) return false;
   ++completions_;
@@ -73,16 +76,10 @@ void adaptive_limit::compare(const service_sample& what, double in_flight, bool 
   const auto rest = static_cast<double>((what.total - what.to_first_token).count());
 
   const std::uint32_t points = first_token_.points();
-  if (points == 0 || 2 * in_flight <= calm_in_flight_) {
-    // So much less in flight is a better measure of what the provider can do than all that came before.
-    first_token_ = after_first_token_ = fitted_line(baseline_share);
-    calm_in_flight_ = in_flight;
-    compared_ = 0;
-  }
-  if (in_flight <= calm_in_flight_ || (points < fewest_calm && in_flight <= 2 * calm_in_flight_ + 1)) {
+  if (points < fewest_calm || in_flight <= calm_in_flight_) {
     first_token_.add(input, first);
     after_first_token_.add(output, rest);
-    calm_in_flight_ += (in_flight - calm_in_flight_) * baseline_share;
+    calm_in_flight_ += (in_flight - calm_in_flight_) / std::min(points + 1, baseline_span);
   }
 
   if (!current || first_token_.points() < fewest_calm) return;
@@ -91,9 +88,11 @@ void adaptive_limit::compare(const service_sample& what, double in_flight, bool 
   if (calm_first <= 0 || calm_rest <= 0) return;
   if (compared_ < recent) ++compared_;
   // A single one, however slow, does not make it slower on average.
-  const double most = 2 * rules_.tolerance;
-  prompt_slowness_ += (std::min(first / calm_first, most) - prompt_slowness_) / compared_;
-  output_slowness_ += (std::min(rest / calm_rest, most) - output_slowness_) / compared_;
+  const auto take_in = [&](double& average, double slowness) {
+    average += (std::min(slowness, 2 * std::max(average, rules_.tolerance)) - average) / compared_;
+  };
+  take_in(prompt_slowness_, first / calm_first);
+  take_in(output_slowness_, rest / calm_rest);
   in_flight_ += (in_flight - in_flight_) / compared_;
 }
 
@@ -102,11 +101,34 @@ bool adaptive_limit::slower() const noexcept {
          in_flight_ > calm_in_flight_ + 0.5;
 }
 
+bool adaptive_limit::yield() noexcept {
+  if (!window_since(last_decrease_)) return false;
+  const double slowness = prompt_slowness_ + output_slowness_;
+  const double in_flight = in_flight_;
+  const bool in_vain = in_flight <= 0.9 * yielded_in_flight_ && slowness >= 0.95 * yielded_slowness_;
+  const int futile = in_vain ? futile_ + 1 : 0;
+  if (futile == most_futile) {
+    // Less in flight does not make it faster: that is how it is now, and no reason to let less through.
+    first_token_ = after_first_token_ = fitted_line(1.0 / baseline_span);
+    compared_ = 0;
+    futile_ = 0;
+    yielded_in_flight_ = 0;
+    return false;
+  }
+  const bool changed = decrease(limit_change::slower);
+  futile_ = futile;
+  yielded_slowness_ = slowness;
+  yielded_in_flight_ = in_flight;
+  return changed;
+}
+
 bool adaptive_limit::decrease(limit_change why) noexcept {
   if (!window_since(last_decrease_)) return false;
   last_decrease_ = now_;
   completions_ = 0;
   compared_ = 0;
+  yielded_in_flight_ = 0;
+  futile_ = 0;
   if (limit_ <= bounded(0)) {
     failed_ = 0;
     patience_ = 1;
@@ -123,13 +145,11 @@ bool adaptive_limit::grow() noexcept {
   if (limit_ >= slots_ || !window_since(last_change_)) return false;
   const std::int64_t safe = failed_ == 0 ? slots_ : failed_ - std::max<std::int64_t>(1, failed_ / 10);
   if (limit_ < safe) return move(limit_ + std::min({completions_, limit_, safe - limit_}), limit_change::slow_start);
-  if (limit_ < failed_) {
-    const std::int64_t patience = limit_ + 1 == failed_ ? patience_ : 1;
-    return completions_ >= patience * limit_ && move(limit_ + 1, limit_change::probe);
-  }
+  if (limit_ + 1 == failed_) return completions_ >= patience_ * limit_ && move(failed_, limit_change::probe);
   if (completions_ < limit_) return false;
-  const std::int64_t step = std::max<std::int64_t>(1, limit_ / 4);
-  return move(limit_ + step, step == 1 ? limit_change::probe : limit_change::slow_start);
+  if (limit_ < failed_)
+    return move(std::min(limit_ + std::max<std::int64_t>(1, failed_ / 16), failed_ - 1), limit_change::probe);
+  return move(limit_ + std::max<std::int64_t>(1, limit_ / 4), limit_change::slow_start);
 }
 
 bool adaptive_limit::move(std::int64_t wished, limit_change why) noexcept {

@@ -18,16 +18,18 @@ namespace sluice::core {
 /// slower.
 /// *Growth*: only through completions of work that started after the last decrease, and while the limit was what work
 /// waited for; at most once per `window`, and never to more than double. It knows the limit at which trouble came last,
-/// and has four speeds: without such a limit, one per completion; up to nine tenths of it, the same; around it, one per
-/// as many completions as the limit, and a few times more patiently before the step that failed last time; beyond it, a
-/// quarter of itself per as many completions, since the provider's capacity has evidently grown. Trouble at the minimum
-/// is not the limit's doing: what was known is dropped.
+/// and has four speeds. Without such a limit: one per completion. Up to nine tenths of it: the same. From there, per as
+/// many completions as the limit, a sixteenth of it (at least one), up to the last one below it; the step to where
+/// trouble came takes up to three times as many, when it has failed before. Beyond it, per as many completions as the
+/// limit, a quarter (at least one): there is evidently more room than there was. Trouble at the minimum is not the
+/// limit's doing: what was known is dropped.
 ///
 /// *Slower* (with a `tolerance`) compares each completion with what one of its input and output length took when all
-/// was well: at the lowest number in flight that has been seen, kept while more is in flight, and slowly renewed by
-/// completions at no more than that. It counts when time to first token and time after it both exceed `tolerance` times
-/// that, on average over the recent ones, and more was in flight than then. Completions without a known first token say
-/// nothing about speed.
+/// was well: in the first five completions at first, kept while more is in flight than then, and slowly renewed by
+/// those with no more in flight, so that it comes to be how things are at low use. It counts when time to first token
+/// and time after it both exceed `tolerance` times that, on average over the recent ones, and more was in flight than
+/// then. When two decreases in a row for this reason made nothing faster, though less was in flight after each, how
+/// things were is forgotten and learned anew. Completions without a known first token say nothing about speed.
 ///
 /// An instant earlier than a former one counts as the former one. All: O(1).
 class adaptive_limit {
@@ -54,6 +56,7 @@ class adaptive_limit {
  private:
   void compare(const service_sample& what, double in_flight, bool current) noexcept;
   [[nodiscard]] bool slower() const noexcept;
+  bool yield() noexcept;
   bool decrease(limit_change why) noexcept;
   bool grow() noexcept;
   bool move(std::int64_t wished, limit_change why) noexcept;
@@ -77,14 +80,19 @@ class adaptive_limit {
   instant last_change_ = instant::min();
 
   /// When all was well: how long work of each length took, and how much was in flight.
-  fitted_line first_token_;
-  fitted_line after_first_token_;
+  fitted_line first_token_{1.0 / 32};
+  fitted_line after_first_token_{1.0 / 32};
   double calm_in_flight_ = 0;
   /// Averages over recent completions: how many times as long as then, and how much was in flight.
   std::uint32_t compared_ = 0;
   double prompt_slowness_ = 1;
   double output_slowness_ = 1;
   double in_flight_ = 0;
+  /// The same when it last shrank because of them; nothing in flight: it did not, or for another reason since.
+  double yielded_slowness_ = 0;
+  double yielded_in_flight_ = 0;
+  /// How many decreases in a row made nothing faster.
+  int futile_ = 0;
 };
 
 }  // namespace sluice::core
