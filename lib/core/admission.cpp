@@ -24,6 +24,16 @@ expected<void, error> admission::reconfigure(policy next, instant now, effects& 
   return state_->reconfigure(std::move(next), now, out);
 }
 void admission::close(instant now, effects& out) { state_->close(now, out); }
+void admission::signal(request_id id, provider_signal what, instant now, effects& out) { state_->signal(id, what, now, out); }
+void admission::pause(instant until, instant now, effects& out) { state_->pause(until, now, out); }
+expected<run_id, error> admission::open_run(const run_options& what, instant now) { return state_->open_run(what, now); }
+expected<void, error> admission::extend_run(run_id id, const spending& more, instant now, effects& out) {
+  return state_->extend_run(id, more, now, out);
+}
+bool admission::close_run(run_id id, instant now, effects& out) { return state_->close_run(id, now, out); }
+std::optional<run_balance> admission::balance(run_id id) const { return state_->balance(id); }
+std::vector<decision> admission::recent() const { return state_->recent(); }
+bool admission::needs_time() const noexcept { return state_->needs_time(); }
 
 const policy& admission::current_policy() const noexcept { return state_->rules(); }
 bool admission::closed() const noexcept { return state_->closed(); }

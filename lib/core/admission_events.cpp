@@ -1,27 +1,12 @@
 #include "core/admission_state.hpp"
-#include "core/saturating.hpp"
 
 #include <algorithm>
-#include <limits>
-#include <numeric>
 #include <string>
-#include <utility>
 
 namespace sluice::core {
 namespace {
 
-/// No exchange can credibly have used more; keeps every sum of holds within 64 bits.
-constexpr std::int64_t most_usage = std::int64_t{1} << 40;
-constexpr std::int64_t most_slots = std::numeric_limits<std::int32_t>::max();
-/// Deadlines beyond this are none: 146 years.
-constexpr instant latest_deadline{duration(std::int64_t{1} << 62)};
-
 std::int64_t within(std::int64_t value, std::int64_t most) noexcept { return std::clamp<std::int64_t>(value, 0, most); }
-
-policy checked(policy rules) {
-  if (auto ok = validate(rules); !ok) throw error_exception(ok.error());
-  return rules;
-}
 
 expected<void, error> check_numbers(const progress& how_far, std::int64_t reserved_output) {
   const auto wrong = [](const char* field, std::int64_t value, const std::string& rule) {
@@ -44,118 +29,105 @@ expected<void, error> check_numbers(const progress& how_far, std::int64_t reserv
 
 }  // namespace
 
-admission::state::state(policy initial) : rules_(checked(std::move(initial))) {
-  class_count_ = rules_.classes.size();
-  ledger_.configure(rules_);
-  sort_classes();
-}
-
-void admission::state::sort_classes() noexcept {
-  const auto end = by_priority_.begin() + static_cast<std::ptrdiff_t>(rules_.classes.size());
-  std::iota(by_priority_.begin(), end, std::uint8_t{0});
-  // Insertion sort: stable and without allocation, for at most sixteen.
-  for (auto place = by_priority_.begin(); place != end; ++place) {
-    const auto where = std::upper_bound(by_priority_.begin(), place, *place, [this](std::uint8_t a, std::uint8_t b) {
-      return rules_.classes[a].priority > rules_.classes[b].priority;
-    });
-    std::rotate(where, place, place + 1);
-  }
-}
-
-reason admission::state::objection(const request& what, constraint& bound) const noexcept {
-  if (closed_) return reason::closed;
-  const std::size_t c = what.workload.index();
-  if (c >= rules_.classes.size()) return reason::unknown_class;
-  const cost& asked = what.cost;
-  if (asked.slots < 0 || asked.tokens < 0 || asked.output_tokens < 0 || asked.output_tokens > asked.tokens)
-    return reason::invalid_cost;
-  bound = asked.slots > most_slots ? constraint::pool_slots : ledger_.possible(c, {asked.slots, asked.tokens});
-  if (bound != constraint::none) return reason::impossible;
-  return what.deadline <= now_ ? reason::deadline_passed : reason::none;
-}
-
-inline std::uint32_t admission::state::make_ticket(const request& what) {
-  const std::uint32_t index = tickets_.take();
-  ticket& made = tickets_[index];
-  made.tokens = what.cost.tokens;
-  made.output = what.cost.output_tokens;
-  made.slots = static_cast<std::int32_t>(what.cost.slots);
-  made.tag = what.tag;
-  made.deadline = what.deadline >= latest_deadline ? never : what.deadline;
-  made.workload = what.workload.index();
-  if (what.age.sequence != 0 && what.age.sequence < next_sequence_) [[unlikely]] {
-    made.sequence = what.age.sequence;
-    made.arrived = std::clamp(what.age.arrived, instant{}, now_);
-    made.preemptions = what.age.preemptions;
-  } else {
-    made.sequence = next_sequence_++;
-    made.arrived = now_;
-    made.preemptions = 0;
-  }
-  return index;
-}
-
-void admission::state::enqueue(std::uint32_t index) {
-  ticket& which = tickets_[index];
-  if (which.slots == 0) ++slotless_;
-  which.state = ticket::phase::waiting;
-  ledger_.queue(which.workload, which.asked());
-  queue_.push(index);
-}
-
-void admission::state::dequeue(std::uint32_t index) {
-  const ticket& which = tickets_[index];
-  if (which.slots == 0) --slotless_;
-  queue_.remove(index);
-  ledger_.unqueue(which.workload, which.asked());
-}
-
 request_id admission::state::arrive(const request& what, instant now, effects& out) {
   advance(now);
+  if (!pending_.empty()) flush_thresholds(out);
+  const std::size_t c = what.workload.index();
+  const candidate as = candidate_of(what);
+  if (c < class_count_) {
+    count_arrival(c);
+    if (counts_[c].overloaded) watch_overload(c);
+  }
   constraint bound = constraint::none;
-  if (const reason why = objection(what, bound); why != reason::none) {
-    reject_newcomer(what, why, bound, out);
+  if (const reason why = objection(what, as, bound); why != reason::none) {
+    if (rules_.observe && (why == reason::impossible || why == reason::budget_exhausted)) {
+      const std::uint32_t index = make_ticket(what, as);
+      const request_id id = id_of(index);
+      let_through(index, why, bound, out);
+      return id;
+    }
+    reject_newcomer(what, as, why, bound, out);
     if (!queue_.empty()) settle(out);
     return {};
   }
   const bool moved = expire(out);
-  const std::uint32_t index = make_ticket(what);
+  const std::uint32_t index = make_ticket(what, as);
   const request_id id = id_of(index);
-  const std::size_t c = what.workload.index();
-  if (queue_.empty() && ledger_.room_at_once(c, tickets_[index].asked())) {
+  if (queue_.empty() && can_start_at_once(as) && !hopeless(index)) {
+    if (as.run != no_run) static_cast<void>(pay(index));
+    charge_start(index);
     grant_ticket(index);
     out.list.push_back({effect::kind::granted, 0, id, what.tag, {}});
+    if (!pending_.empty()) flush_thresholds(out);
     return id;
   }
-  enqueue(index);
-  // Nobody fitted before, and one who joins behind others gives nobody room.
-  if (moved || queue_.head(c) == index) serve(out);
+  await_turn(index, what.may_wait, moved, out);
+  finish_event(out);
+  return id;
+}
+
+void admission::state::await_turn(std::uint32_t index, bool may_wait, bool moved, effects& out) {
+  const request_id id = id_of(index);
+  const std::size_t c = tickets_[index].workload;
+  if (const budget_verdict verdict = pay(index); verdict.what == budget_verdict::kind::wait) {
+    park(index, verdict.node);
+  } else {
+    enqueue(index);
+    // Nobody fitted before, and one who joins behind others gives nobody room.
+    if (moved || ledger_.free().slots > 0 || next_of(c) == index) serve(out);
+  }
   if (is(id, ticket::phase::holding)) {
     --counts_[c].admitted_after_wait_total;
-  } else {
-    if (!what.may_wait) {
-      reject_waiter(index, reason::no_room, bound_of(tickets_[index]), out);
-      serve(out);
-    } else if (shed(index, out)) {
-      serve(out);
-    }
-    if (is(id, ticket::phase::waiting)) next_deadline_ = std::min(next_deadline_, tickets_[index].deadline);
+    return;
   }
-  restore(out);
-  ask_for_wake(out);
-  return id;
+  if (!is(id, ticket::phase::waiting)) return;
+  if (rules_.observe) {
+    let_through(index, reason::none, bound_of(index), out);
+    return;
+  }
+  if (!may_wait) {
+    const constraint bound = bound_of(index);
+    const bool rate = bound >= constraint::provider_requests && bound <= constraint::tenant_output;
+    reject_waiter(index, rate ? reason::rate_limited : reason::no_room, bound, out);
+    serve(out);
+  } else if (cannot_make_it(index)) {
+    reject_waiter(index, reason::infeasible, bound_of(index), out);
+    serve(out);
+  } else if (shed(index, out)) {
+    serve(out);
+  }
+  if (!is(id, ticket::phase::waiting)) return;
+  latest_deadline_[c] = std::max(latest_deadline_[c], tickets_[index].deadline);
+  record_wait(index);
 }
 
 request_id admission::state::enter(const request& what, instant now) {
   const cost& asked = what.cost;
   const std::size_t c = what.workload.index();
   // What `objection` and `room` say, in fewer words: nobody waits, and why not need not be told.
-  if (!queue_.empty() || closed_ || c >= max_workloads) return {};
+  if (!queue_.empty() || closed_ || c >= class_count_) return {};
   if ((asked.slots | asked.tokens | asked.output_tokens) < 0 || asked.output_tokens > asked.tokens) return {};
   if (asked.slots > most_slots || !ledger_.room_at_once(c, {asked.slots, asked.tokens})) return {};
   if (what.deadline <= std::max(now, now_)) return {};
+  if (is_plain(what) && !rates_.limited() && !tenant_rates_ && what.deadline == never && paused_until_ <= now_)
+      [[likely]] {
+    advance(now);
+    const std::uint32_t index = make_plain_ticket(what);
+    flows_.serve(static_cast<std::uint32_t>(c), asked.tokens);
+    grant_ticket(index);
+    return id_of(index);
+  }
+  const instant before = now_;
   advance(now);
-  const std::uint32_t index = make_ticket(what);
+  const candidate as = candidate_of(what);
+  if (!can_start_at_once(as) || (what.run.generation != 0 && as.run == no_run) || (what.deadline != never && !in_time(as))) {
+    // Nothing has happened: `arrive` will say what.
+    now_ = before;
+    return {};
+  }
+  const std::uint32_t index = make_ticket(what, as);
+  if (as.run != no_run) static_cast<void>(pay(index));
+  charge_start(index);
   grant_ticket(index);
   return id_of(index);
 }
@@ -165,6 +137,7 @@ bool admission::state::cancel(request_id id, instant now, effects& out) {
   advance(now);
   ++counts_[tickets_[id.index].workload].cancelled_total;
   dequeue(id.index);
+  release_price(id.index, out);
   forget(id.index);
   settle(out);
   return true;
@@ -173,7 +146,9 @@ bool admission::state::cancel(request_id id, instant now, effects& out) {
 void admission::state::tick(instant now, effects& out) {
   advance(now);
   armed_ = never;
-  next_deadline_ = instant::min();
+  if (rules_.overload.enabled) {
+    for (std::size_t c = 0; c < class_count_; ++c) watch_overload(c);
+  }
   settle(out);
 }
 
@@ -186,27 +161,39 @@ expected<void, error> admission::state::report(request_id id, const progress& ho
   // Without a known split the whole reservation may turn out to be output.
   const bool split = which.output > 0;
   const std::int64_t reserved_output = split ? which.output : which.tokens;
-  if (auto ok = check_numbers(how_far, reserved_output); !ok) return ok;
+  if (!which.observed) {
+    if (auto ok = check_numbers(how_far, reserved_output); !ok) return ok;
+  }
   advance(now);
   if (how_far.input_tokens >= held.used.input_tokens && how_far.output_tokens >= held.used.output_tokens) {
+    if (held.used.output_tokens == 0 && how_far.output_tokens > 0) note_first_token(id.index);
     held.used = {how_far.input_tokens, how_far.output_tokens};
-    const std::int64_t produced = how_far.output_tokens + (split ? 0 : how_far.input_tokens);
-    const std::int64_t overrun = std::max<std::int64_t>(0, produced - reserved_output);
-    std::int64_t hold = (split ? how_far.input_tokens : 0) + std::max(reserved_output, produced);
-    if (how_far.remaining_output >= 0) {
-      hold = std::min(how_far.remaining_output + how_far.margin, which.tokens) + overrun;
-    }
-    const std::int64_t change = hold - held.hold;
-    held.hold = hold;
-    ledger_.resize(which.workload, change);
-    if (held.stopping) {
-      reclaiming_.tokens += change;
-      stopping_[which.workload].tokens += change;
+    if (!which.observed) {
+      const std::int64_t produced = how_far.output_tokens + (split ? 0 : how_far.input_tokens);
+      const std::int64_t overrun = std::max<std::int64_t>(0, produced - reserved_output);
+      std::int64_t hold = (split ? how_far.input_tokens : 0) + std::max(reserved_output, produced);
+      if (how_far.remaining_output >= 0) {
+        hold = std::min(how_far.remaining_output + how_far.margin, which.tokens) + overrun;
+      }
+      change_hold(id.index, hold);
     }
   }
   // Even a hold that has grown may let others start: its class may have lost its place before them.
   if (!queue_.empty()) settle(out);
   return {};
+}
+
+void admission::state::change_hold(std::uint32_t index, std::int64_t hold) noexcept {
+  const ticket& which = tickets_[index];
+  grant& held = grants_[which.grant];
+  const std::int64_t change = hold - held.hold;
+  held.hold = hold;
+  ledger_.resize(which.workload, change);
+  if (held.stopping) {
+    reclaiming_.tokens += change;
+    stopping_[which.workload].tokens += change;
+  }
+  if (needs_time_ && change < 0) drain_.released(0, -change, now_, !queue_.empty());
 }
 
 void admission::state::set_stoppable(request_id id, bool stoppable, instant now, effects& out) {
@@ -221,10 +208,6 @@ void admission::state::set_stoppable(request_id id, bool stoppable, instant now,
     stoppable_.add(which.workload, which.grant);
   }
   if (!queue_.empty()) settle(out);
-}
-
-bool admission::state::may_be_listed(const ticket& which) const noexcept {
-  return rules_.classes[which.workload].preemptible && which.preemptions < rules_.max_preemptions;
 }
 
 bool admission::state::could_be_preempted(request_id id) const noexcept {
@@ -259,72 +242,22 @@ bool admission::state::finish(request_id id, ending how, const std::optional<usa
   ledger_.give(c, returned);
   --counts.in_flight;
   --in_flight_;
+  const bool known = used.has_value() || consumed > 0;
+  if (known) correct_charges(id.index, held.used);
+  if (needs_time_) {
+    if (used && how == ending::released) learn(id.index, held, out);
+    drain_.released(returned.slots, returned.tokens, now_, !queue_.empty());
+  }
+  if (which.detailed) {
+    const detail& more = detail_of(id.index);
+    const spending cost = known ? spending{consumed, 1, price_of(more.model, held.used.input_tokens, held.used.output_tokens)}
+                                : spending{which.tokens, 1, more.money};
+    settle_price(id.index, cost, out);
+  }
   grants_.give(which.grant);
   forget(id.index);
   if (!queue_.empty()) settle(out);
   return true;
-}
-
-expected<void, error> admission::state::reconfigure(policy next, instant now, effects& out) {
-  if (next.revision <= rules_.revision) {
-    return unexpected<error>(error(errc::stale_revision, "revision " + std::to_string(next.revision) +
-                                                             " is not newer than revision " + std::to_string(rules_.revision) +
-                                                             ", which is in force; raise policy.revision"));
-  }
-  if (auto ok = validate(next); !ok) return ok;
-  if (next.classes.size() != rules_.classes.size()) {
-    return unexpected<error>(error(errc::invalid_configuration,
-                                   "classes: " + std::to_string(next.classes.size()) + " of them, but the table was fixed at " +
-                                       std::to_string(rules_.classes.size()) + "; make a new bulkhead to change it"));
-  }
-  for (std::size_t c = 0; c < next.classes.size(); ++c) {
-    if (next.classes[c].name == rules_.classes[c].name) continue;
-    return unexpected<error>(error(errc::invalid_configuration,
-                                   "classes[" + std::to_string(c) + "].name: '" + next.classes[c].name +
-                                       "', but the table was fixed with '" + rules_.classes[c].name +
-                                       "' there; make a new bulkhead to change it"));
-  }
-  advance(now);
-  rules_ = std::move(next);
-  ledger_.configure(rules_);
-  sort_classes();
-  relist_stoppable();
-  reject_impossible(out);
-  settle(out);
-  return {};
-}
-
-// A class may have become preemptible, or ceased to be; permits are few beside waiters, and this is rare.
-void admission::state::relist_stoppable() noexcept {
-  for (std::uint32_t index = 0; index < tickets_.size(); ++index) {
-    const ticket& which = tickets_[index];
-    if (which.state != ticket::phase::holding) continue;
-    const grant& held = grants_[which.grant];
-    stoppable_.remove(which.workload, which.grant);
-    if (held.stoppable && !held.stopping && may_be_listed(which)) stoppable_.add(which.workload, which.grant);
-  }
-}
-
-void admission::state::reject_impossible(effects& out) {
-  std::vector<std::pair<std::uint32_t, constraint>> gone;
-  for (std::size_t c = 0; c < rules_.classes.size(); ++c) {
-    for (std::size_t number = 0; number < queue_.size(c); ++number) {
-      const std::uint32_t index = queue_.at(c, number);
-      if (const constraint bound = ledger_.possible(c, tickets_[index].asked()); bound != constraint::none)
-        gone.emplace_back(index, bound);
-    }
-  }
-  for (const auto& [index, bound] : gone) reject_waiter(index, reason::impossible, bound, out);
-}
-
-void admission::state::close(instant now, effects& out) {
-  advance(now);
-  closed_ = true;
-  for (std::size_t c = 0; c < rules_.classes.size(); ++c) {
-    // From the back, where taking out of the heap moves nothing.
-    while (const std::size_t left = queue_.size(c)) reject_waiter(queue_.at(c, left - 1), reason::closed, constraint::none, out);
-  }
-  ask_for_wake(out);
 }
 
 // Here rather than with the others, so that what happens at every request costs no further call.

@@ -12,6 +12,11 @@ std::int64_t narrowed(wide value) noexcept {
   return static_cast<std::int64_t>(std::min(value, most));
 }
 
+/// The constraint of one axis among the three that begin with `first`.
+constraint rate_constraint(constraint first, rate_axis axis) noexcept {
+  return static_cast<constraint>(static_cast<int>(first) + static_cast<int>(axis) - static_cast<int>(rate_axis::requests));
+}
+
 std::int64_t limit_of(std::size_t most) noexcept {
   return static_cast<std::int64_t>(std::min<std::size_t>(most, std::numeric_limits<std::int64_t>::max()));
 }
@@ -26,6 +31,8 @@ void add_up(class_statistics& all, const class_statistics& one) noexcept {
   for (auto member : {&class_statistics::admitted_total, &class_statistics::admitted_after_wait_total,
                       &class_statistics::rejected_total, &class_statistics::expired_total, &class_statistics::shed_total,
                       &class_statistics::cancelled_total, &class_statistics::preempted_total,
+                      &class_statistics::infeasible_total, &class_statistics::unaffordable_total,
+                      &class_statistics::observed_total,
                       &class_statistics::reserved_tokens_total, &class_statistics::consumed_tokens_total,
                       &class_statistics::refunded_tokens_total, &class_statistics::overrun_tokens_total,
                       &class_statistics::wasted_tokens_total}) {
@@ -35,100 +42,230 @@ void add_up(class_statistics& all, const class_statistics& one) noexcept {
 
 }  // namespace
 
-constraint admission::state::bound_of(const ticket& which) const noexcept {
-  const constraint bound = ledger_.room(which.workload, which.asked());
-  return bound == constraint::none ? constraint::order : bound;
+constraint admission::state::bound_of(const budget_verdict& verdict) noexcept {
+  switch (verdict.axis) {
+    case budget_axis::tokens: return constraint::budget_tokens;
+    case budget_axis::calls: return constraint::budget_calls;
+    case budget_axis::money: break;
+  }
+  return constraint::budget_money;
 }
 
-decision admission::state::describe(std::size_t c, const cost& asked, constraint bound) const noexcept {
-  decision made;
-  made.workload = workload(static_cast<std::uint8_t>(c));
-  made.bound = bound;
-  made.revision = rules_.revision;
-  made.asked = asked;
-  made.at = now_;
-  if (c >= rules_.classes.size()) return made;
+constraint admission::state::impossible_rate(const candidate& what) const noexcept {
+  if (!rates_.limited() && !tenant_rates_) return constraint::none;
+  const rate_charge charge = what.charge();
+  if (const rate_axis axis = rates_.possible(charge); axis != rate_axis::none)
+    return rate_constraint(constraint::provider_requests, axis);
+  const rate_axis axis = tenants_[what.tenant].rates.possible(charge);
+  return axis == rate_axis::none ? constraint::none : rate_constraint(constraint::tenant_requests, axis);
+}
+
+constraint admission::state::rate_bound(const candidate& what) const noexcept {
+  if (!rates_.limited() && !tenant_rates_) return constraint::none;
+  const rate_charge charge = what.charge();
+  if (const rate_axis axis = rates_.first_short(charge, now_); axis != rate_axis::none)
+    return rate_constraint(constraint::provider_requests, axis);
+  const rate_axis axis = tenants_[what.tenant].rates.first_short(charge, now_);
+  return axis == rate_axis::none ? constraint::none : rate_constraint(constraint::tenant_requests, axis);
+}
+
+constraint admission::state::refined(const candidate& what, constraint bound) const noexcept {
+  const account& own = ledger_[what.workload];
+  const std::int64_t lent = ledger_.total().slots - ledger_.slot_limit();
+  if (bound == constraint::pool_slots && lent > 0 && what.asked.slots <= ledger_.free().slots + lent)
+    return constraint::adaptive_limit;
+  if (bound == constraint::class_slots && what.asked.slots <= own.fixed_ceiling_slots - own.held.slots)
+    return constraint::elastic_limit;
+  return bound;
+}
+
+constraint admission::state::bound_of(std::uint32_t index) const noexcept {
+  const candidate what = candidate_of(index);
+  const ticket& which = tickets_[index];
+  if (which.state == ticket::phase::waiting && queue_.is_parked(index))
+    return bound_of(runs_.check(what.run, what.price(), what.finalising));
+  if (paused_until_ > now_) return constraint::provider_pause;
+  if (const constraint bound = ledger_.room(what.workload, what.asked); bound != constraint::none) return refined(what, bound);
+  if (const constraint bound = rate_bound(what); bound != constraint::none) return bound;
+  const bool waits = which.state == ticket::phase::waiting && (queue_.waiting_classes() >> what.workload & 1U) != 0;
+  return waits && flows_.first(what.workload) != flow_of(index) ? constraint::tenant_turn : constraint::order;
+}
+
+void admission::state::describe(const candidate& what, constraint bound, decision& into) const noexcept {
+  const std::size_t c = what.workload;
+  into.workload = workload(static_cast<std::uint8_t>(c));
+  into.bound = bound;
+  into.revision = rules_.revision;
+  into.asked = {what.asked.tokens, what.output, what.asked.slots};
+  into.deadline = what.deadline;
+  into.at = now_;
+  if (c >= class_count_) return;
   const account& own = ledger_[c];
   const capacity others = ledger_.needs_beside(c);
   const capacity free = ledger_.free();
   std::int64_t wanted = 0;
   std::int64_t available = 0;
   const auto set = [&](std::int64_t limit, std::int64_t has, std::int64_t wants) {
-    made.limit = limit;
+    into.limit = limit;
     available = has;
     wanted = wants;
   };
+  const auto set_rate = [&](const rate_cells& cells, rate_axis axis, std::int64_t wants) {
+    if (cells.limited()) set(cells.burst(axis), cells.available(axis, now_), wants);
+    into.could_start = cells.earliest(what.charge(), now_);
+  };
   switch (bound) {
-    case constraint::pool_slots: set(ledger_.total().slots, free.slots, asked.slots); break;
-    case constraint::pool_tokens: set(ledger_.total().tokens, free.tokens, asked.tokens); break;
-    case constraint::class_slots: set(own.ceiling.slots, own.ceiling.slots - own.held.slots, asked.slots); break;
-    case constraint::class_tokens: set(own.ceiling.tokens, own.ceiling.tokens - own.held.tokens, asked.tokens); break;
-    case constraint::protected_slots: set(ledger_.total().slots, free.slots - others.slots, asked.slots); break;
-    case constraint::protected_tokens: set(ledger_.total().tokens, free.tokens - others.tokens, asked.tokens); break;
+    case constraint::pool_slots: set(ledger_.total().slots, free.slots, what.asked.slots); break;
+    case constraint::adaptive_limit: set(ledger_.slot_limit(), free.slots, what.asked.slots); break;
+    case constraint::pool_tokens: set(ledger_.total().tokens, free.tokens, what.asked.tokens); break;
+    case constraint::class_slots: set(own.fixed_ceiling_slots, own.fixed_ceiling_slots - own.held.slots, what.asked.slots); break;
+    case constraint::elastic_limit: set(own.ceiling.slots, own.ceiling.slots - own.held.slots, what.asked.slots); break;
+    case constraint::class_tokens: set(own.ceiling.tokens, own.ceiling.tokens - own.held.tokens, what.asked.tokens); break;
+    case constraint::protected_slots: set(ledger_.total().slots, free.slots - others.slots, what.asked.slots); break;
+    case constraint::protected_tokens: set(ledger_.total().tokens, free.tokens - others.tokens, what.asked.tokens); break;
     case constraint::queue: set(limit_of(rules_.max_waiting), 0, 1); break;
     case constraint::class_queue: set(limit_of(rules_.classes[c].max_waiting), 0, 1); break;
-    default: break;
+    case constraint::provider_requests: set_rate(rates_, rate_axis::requests, 1); break;
+    case constraint::provider_input: set_rate(rates_, rate_axis::input, what.charge().input); break;
+    case constraint::provider_output: set_rate(rates_, rate_axis::output, what.charge().output); break;
+    case constraint::tenant_requests: set_rate(tenants_[what.tenant].rates, rate_axis::requests, 1); break;
+    case constraint::tenant_input: set_rate(tenants_[what.tenant].rates, rate_axis::input, what.charge().input); break;
+    case constraint::tenant_output: set_rate(tenants_[what.tenant].rates, rate_axis::output, what.charge().output); break;
+    case constraint::budget_tokens:
+    case constraint::budget_calls:
+    case constraint::budget_money: {
+      if (what.run == no_run) break;
+      const budget_verdict verdict = runs_.check(what.run, what.price(), what.finalising);
+      set(verdict.limit, verdict.available, verdict.available + verdict.shortfall);
+      break;
+    }
+    case constraint::provider_pause: into.could_start = paused_until_; break;
+    case constraint::none:
+    case constraint::order:
+    case constraint::tenant_turn:
+    case constraint::deadline: break;
   }
-  if (__builtin_sub_overflow(wanted, available, &made.shortfall)) made.shortfall = std::numeric_limits<std::int64_t>::max();
-  made.shortfall = std::max<std::int64_t>(0, made.shortfall);
-  made.available = std::max<std::int64_t>(0, available);
-  for (std::size_t other = 0; other < rules_.classes.size(); ++other) {
-    if (other == c || rules_.classes[other].priority > rules_.classes[c].priority) made.ahead += queue_.size(other);
+  if (__builtin_sub_overflow(wanted, available, &into.shortfall)) into.shortfall = std::numeric_limits<std::int64_t>::max();
+  into.shortfall = std::max<std::int64_t>(0, into.shortfall);
+  into.available = std::max<std::int64_t>(0, available);
+  for (std::size_t other = 0; other < class_count_; ++other) {
+    if (other != c && rules_.classes[other].priority <= rules_.classes[c].priority) continue;
+    into.ahead += queue_.size(other);
+    add(into.ahead_tokens, narrowed(demand_[other].tokens));
   }
+}
+
+decision admission::state::describe(std::uint32_t index, constraint bound) const noexcept {
+  decision made;
+  const candidate what = candidate_of(index);
+  const ticket& which = tickets_[index];
+  describe(what, bound, made);
+  if (which.detailed) made.tenant = detail_of(index).who;
+  made.waited = now_ - which.arrived;
+  if (!needs_time_ || which.state != ticket::phase::waiting) return made;
+  const forecast expected = foresee(what, ahead_of(index), bound != constraint::deadline);
+  made.expected_service = expected.service;
+  if (made.could_start == never && !queue_.is_parked(index)) made.could_start = expected.start;
   return made;
 }
 
-decision admission::state::describe(const ticket& which, constraint bound) const noexcept {
-  decision made = describe(which.workload, {which.tokens, which.output, which.slots}, bound);
-  made.waited = now_ - which.arrived;
-  made.deadline = which.deadline;
-  return made;
+void admission::state::count_rejection(std::size_t c, reason why) noexcept {
+  if (c >= class_count_) return;
+  class_statistics& counts = counts_[c];
+  ++counts.rejected_total;
+  if (why == reason::deadline_in_queue) ++counts.expired_total;
+  if (why == reason::shed) ++counts.shed_total;
+  if (why == reason::infeasible) ++counts.infeasible_total;
+  if (why == reason::budget_exhausted) ++counts.unaffordable_total;
 }
 
 void admission::state::reject_waiter(std::uint32_t index, reason why, constraint bound, effects& out) {
   const ticket& which = tickets_[index];
+  decision made = describe(index, bound);
   dequeue(index);
-  decision made = describe(which, bound);
+  // It is not ahead of itself.
+  made.ahead -= made.ahead > 0 ? 1 : 0;
+  made.ahead_tokens -= std::min(made.ahead_tokens, which.tokens);
   made.outcome = outcome::rejected;
   made.reason = why;
   // Against the limits as they are, not against what happens to be held.
   if (why == reason::impossible) made.available = made.limit;
-  class_statistics& counts = counts_[which.workload];
-  ++counts.rejected_total;
-  if (why == reason::deadline_in_queue) ++counts.expired_total;
-  if (why == reason::shed) ++counts.shed_total;
+  count_rejection(which.workload, why);
+  record(made);
   out.list.push_back({effect::kind::rejected, static_cast<std::uint32_t>(out.decisions.size()), id_of(index), which.tag, {}});
   out.decisions.push_back(made);
+  release_price(index, out);
   forget(index);
 }
 
-void admission::state::reject_newcomer(const request& what, reason why, constraint bound, effects& out) {
-  decision made = describe(what.workload.index(), what.cost, bound);
+void admission::state::reject_newcomer(const request& what, const candidate& as, reason why, constraint bound, effects& out) {
+  decision made;
+  describe(as, bound, made);
+  made.asked = what.cost;
+  made.tenant = what.tenant;
   made.outcome = outcome::rejected;
   made.reason = why;
   made.deadline = what.deadline;
   if (why == reason::impossible) made.available = made.limit;
-  if (what.workload.index() < rules_.classes.size()) ++counts_[what.workload.index()].rejected_total;
+  count_rejection(as.workload, why);
+  record(made);
   out.list.push_back({effect::kind::rejected, static_cast<std::uint32_t>(out.decisions.size()), {}, what.tag, {}});
   out.decisions.push_back(made);
+}
+
+void admission::state::let_through(std::uint32_t index, reason why, constraint bound, effects& out) {
+  ticket& which = tickets_[index];
+  decision made = describe(index, bound);
+  made.outcome = why == reason::none ? outcome::waiting : outcome::rejected;
+  made.reason = why;
+  made.observed = true;
+  record(made);
+  if (which.state == ticket::phase::waiting) dequeue(index);
+  release_price(index, out);
+  which.tokens = which.output = 0;
+  which.slots = 0;
+  which.observed = true;
+  grant_ticket(index);
+  ++counts_[which.workload].observed_total;
+  out.list.push_back({effect::kind::granted, 0, id_of(index), which.tag, {}});
+}
+
+void admission::state::record_wait(std::uint32_t index) {
+  if (!records_.on()) return;
+  decision& made = records_.next();
+  made = describe(index, bound_of(index));
+  --made.ahead;
+  made.ahead_tokens -= tickets_[index].tokens;
+  made.outcome = outcome::waiting;
+}
+
+void admission::state::record_preemption(std::uint32_t index) {
+  if (!records_.on()) return;
+  decision& made = records_.next();
+  made = describe(index, constraint::protected_slots);
+  made.outcome = outcome::preempted;
+  made.waited = grants_[tickets_[index].grant].since - tickets_[index].arrived;
 }
 
 std::optional<decision> admission::state::explain(request_id id) const {
   const ticket* which = find(id);
   if (which == nullptr) return std::nullopt;
   if (which->state == ticket::phase::waiting) {
-    decision made = describe(*which, bound_of(*which));
+    decision made = describe(id.index, bound_of(id.index));
     made.outcome = outcome::waiting;
     --made.ahead;
+    made.ahead_tokens -= std::min(made.ahead_tokens, which->tokens);
     return made;
   }
   const grant& held = grants_[which->grant];
-  decision made = describe(*which, constraint::none);
+  decision made = describe(id.index, constraint::none);
   made.outcome = outcome::granted;
+  made.observed = which->observed;
   made.revision = held.revision;
   made.waited = held.since - which->arrived;
   made.at = held.since;
   made.ahead = 0;
+  made.ahead_tokens = 0;
   return made;
 }
 
@@ -141,8 +278,8 @@ std::optional<age> admission::state::age_of(request_id id) const {
 std::vector<std::uint64_t> admission::state::waiting_tags() const {
   std::vector<std::uint64_t> tags;
   tags.reserve(queue_.size());
-  for (std::size_t c = 0; c < rules_.classes.size(); ++c) {
-    for (std::size_t number = 0; number < queue_.size(c); ++number) tags.push_back(tickets_[queue_.at(c, number)].tag);
+  for (std::uint32_t index = 0; index < tickets_.size(); ++index) {
+    if (tickets_[index].state == ticket::phase::waiting) tags.push_back(tickets_[index].tag);
   }
   return tags;
 }
@@ -151,7 +288,11 @@ statistics admission::state::statistics() const {
   sluice::statistics all;
   all.revision = rules_.revision;
   all.total = rules_.total;
-  all.class_count = rules_.classes.size();
+  all.class_count = class_count_;
+  if (adaptive_.enabled()) all.adaptive_limit = adaptive_.limit();
+  all.adaptive_reason = adaptive_.reason();
+  all.tenants = tenants_.size();
+  all.runs = runs_.size();
   for (std::size_t c = 0; c < all.class_count; ++c) {
     const account& own = ledger_[c];
     class_statistics& one = all.classes[c];
@@ -160,7 +301,8 @@ statistics admission::state::statistics() const {
     one.borrowed = {std::max<std::int64_t>(0, own.held.slots - own.floor.slots),
                     std::max<std::int64_t>(0, own.held.tokens - own.floor.tokens)};
     one.waiting = static_cast<std::int64_t>(queue_.size(c));
-    one.queued = {own.queued_slots, narrowed(own.queued_tokens)};
+    one.queued = {demand_[c].slots, narrowed(demand_[c].tokens)};
+    if ((elastic_classes_ >> c & 1U) != 0) one.elastic_limit = elastic_[c].cap();
     add_up(all.all, one);
   }
   return all;

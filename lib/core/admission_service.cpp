@@ -1,6 +1,8 @@
+// Who starts next, who has no time left, and who goes when the queue is full.
 #include "core/admission_state.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace sluice::core {
@@ -8,137 +10,181 @@ namespace sluice::core {
 void admission::state::settle(effects& out) {
   expire(out);
   serve(out);
+  finish_event(out);
+}
+
+void admission::state::finish_event(effects& out) {
+  if (elastic_classes_ != 0) move_limits(out);
   restore(out);
   ask_for_wake(out);
+  if (!pending_.empty()) flush_thresholds(out);
 }
 
 bool admission::state::expire(effects& out) {
-  if (now_ < next_deadline_) return false;
-  const std::size_t before = queue_.size();
-  next_deadline_ = never;
-  for (std::uint32_t left = queue_.waiting_classes(); left != 0; left &= left - 1) {
-    const auto c = static_cast<std::size_t>(std::countr_zero(left));
-    while (queue_.size(c) != 0 && queue_.head_deadline(c) <= now_) {
-      const std::uint32_t index = queue_.head(c);
-      reject_waiter(index, reason::deadline_in_queue, bound_of(tickets_[index]), out);
-    }
-    if (queue_.size(c) != 0) next_deadline_ = std::min(next_deadline_, queue_.head_deadline(c));
+  bool anybody = false;
+  while (queue_.earliest_deadline() <= now_) {
+    const std::uint32_t index = queue_.earliest();
+    const std::size_t c = tickets_[index].workload;
+    count_miss(c);
+    reject_waiter(index, reason::deadline_in_queue, bound_of(index), out);
+    watch_overload(c);
+    anybody = true;
   }
-  return queue_.size() != before;
+  return anybody;
 }
 
 bool admission::state::entitled(std::size_t c) const noexcept {
-  return ledger_.within_floor(c, tickets_[queue_.head(c)].asked());
+  return ledger_.within_floor(c, tickets_[next_of(c)].asked());
 }
 
-// Strict order: a head that waits for room in the pool lets nobody behind it pass. Heads within their floor go first, so the
-// first of the others is only the answer when none of those has settled it.
-std::size_t admission::state::next_to_start() const noexcept {
-  if (ledger_.free().slots <= 0 && slotless_ == 0) return max_workloads;
-  const std::uint32_t waiting = queue_.waiting_classes();
-  std::size_t borrower = max_workloads;
-  bool settled = false;
-  for (std::size_t rank = 0; rank < class_count_; ++rank) {
-    const std::size_t c = by_priority_[rank];
-    if ((waiting >> c & 1U) == 0) continue;
-    const capacity asked = tickets_[queue_.head(c)].asked();
-    const bool within = ledger_.within_floor(c, asked);
-    if (!within && settled) continue;
-    switch (ledger_.room(c, asked)) {
-      case constraint::none:
-        if (within) return c;
-        borrower = c;
-        settled = true;
-        break;
-      case constraint::pool_slots:
-      case constraint::pool_tokens:
-        if (within) return max_workloads;
-        settled = true;
-        break;
-      default: break;
+std::uint32_t admission::state::next_of(std::size_t c) const noexcept {
+  const std::uint32_t head = queue_.head(c);
+  if (!queue_.ordered_by_cost(c)) return head;
+  // Nobody is forgotten: who has waited for long goes by its place.
+  if (now_ - tickets_[head].arrived >= rules_.overload.age_cap) return head;
+  const std::uint32_t cheapest = queue_.cheapest(c);
+  return cheapest == nowhere || flows_[flow_of(cheapest)].paused ? head : cheapest;
+}
+
+void admission::state::resume_flows() noexcept {
+  for (std::uint32_t flow = queue_.resume_one(now_); flow != nowhere; flow = queue_.resume_one(now_)) {
+    ledger_.queue(flows_[flow].workload, flows_[flow].slots, flows_[flow].tokens);
+  }
+}
+
+void admission::state::resume_all_flows() noexcept {
+  for (std::uint32_t flow = queue_.resume_one(never); flow != nowhere; flow = queue_.resume_one(never)) {
+    ledger_.queue(flows_[flow].workload, flows_[flow].slots, flows_[flow].tokens);
+  }
+}
+
+void admission::state::prepare_heads(effects& out) {
+  if (tenant_rates_) resume_flows();
+  if (!rules_.feasibility.enabled && !tenant_rates_) return;
+  for (std::uint32_t left = queue_.waiting_classes(); left != 0; left &= left - 1) {
+    const auto c = static_cast<std::size_t>(std::countr_zero(left));
+    while ((queue_.waiting_classes() >> c & 1U) != 0) {
+      const std::uint32_t index = next_of(c);
+      if (hopeless(index)) {
+        count_miss(c);
+        reject_waiter(index, reason::infeasible, constraint::deadline, out);
+        watch_overload(c);
+        continue;
+      }
+      if (!tenant_rates_) break;
+      const rate_cells& rates = tenants_[tenant_of(index)].rates;
+      const rate_charge charge = candidate_of(index).charge();
+      if (rates.first_short(charge, now_) == rate_axis::none) break;
+      const std::uint32_t flow = flow_of(index);
+      ledger_.unqueue(c, flows_[flow].slots, flows_[flow].tokens);
+      queue_.pause(flow, rates.earliest(charge, now_));
     }
   }
-  return borrower;
+}
+
+// Heads within their floor come first, then the others by priority. One that waits for room in the pool, or for the
+// provider's rate, lets those behind it pass only within bounds; one that waits for something of its own stands in nobody's way.
+admission::state::choice admission::state::choose() {
+  rate_wake_ = never;
+  if ((ledger_.free().slots <= 0 && slotless_ == 0) || paused_until_ > now_) return {};
+  const std::uint32_t waiting = queue_.waiting_classes();
+  bool blocked = false;
+  for (const bool floors : {true, false}) {
+    for (std::size_t rank = 0; rank < class_count_; ++rank) {
+      const std::size_t c = by_priority_[rank];
+      if ((waiting >> c & 1U) == 0) continue;
+      const std::uint32_t index = next_of(c);
+      const capacity asked = tickets_[index].asked();
+      if (ledger_.within_floor(c, asked) != floors) continue;
+      constraint bound = ledger_.room(c, asked);
+      if (bound == constraint::none && rates_.limited()) bound = provider_bound(index);
+      if (bound == constraint::none) return {index, blocked};
+      if (bound != constraint::pool_slots && bound != constraint::pool_tokens && bound < constraint::provider_requests) continue;
+      if (bound == constraint::pool_slots) adaptive_bound_at_ = now_;
+      if (!blocked && !may_pass(index)) return {};
+      blocked = true;
+      if (const std::uint32_t other = small_one(c, index); other != nowhere) return {other, true};
+    }
+  }
+  return {};
+}
+
+constraint admission::state::provider_bound(std::uint32_t index) noexcept {
+  const ticket& which = tickets_[index];
+  const rate_charge charge{1, which.tokens - which.output, which.output};
+  const rate_axis axis = rates_.first_short(charge, now_);
+  if (axis == rate_axis::none) return constraint::none;
+  rate_wake_ = std::min(rate_wake_, rates_.earliest(charge, now_));
+  return constraint::provider_requests;
+}
+
+bool admission::state::may_pass(std::uint32_t head) noexcept {
+  if (rules_.bypass.passes == 0) return false;
+  if (blocked_ != id_of(head)) {
+    blocked_ = id_of(head);
+    passes_ = 0;
+    blocked_since_ = now_;
+  }
+  if (passes_ >= rules_.bypass.passes) return false;
+  duration patience = rules_.bypass.patience;
+  if (const auto expected = expect(candidate_of(head))) patience = std::min(patience, expected->total);
+  return now_ < after(blocked_since_, patience);
+}
+
+// One of the same class that is sure to fit beside its head.
+std::uint32_t admission::state::small_one(std::size_t c, std::uint32_t head) {
+  const capacity free = ledger_.free();
+  if (free.slots <= 0 || free.tokens <= 0 || queue_.size(c) < 2) return nowhere;
+  const account& own = ledger_[c];
+  const std::int64_t beside = free.tokens - ledger_.needs_beside(c).tokens;
+  const std::int64_t in_floor = std::min(free.tokens, own.floor.tokens - own.held.tokens);
+  const std::int64_t most = std::min(std::max(beside, in_floor), own.ceiling.tokens - own.held.tokens);
+  const std::uint32_t index = queue_.fitting(c, most);
+  if (index == shed_index::none || index == head || flows_[flow_of(index)].paused) return nowhere;
+  if (ledger_.room(c, tickets_[index].asked()) != constraint::none || hopeless(index)) return nowhere;
+  return rate_bound(candidate_of(index)) == constraint::none ? index : nowhere;
 }
 
 void admission::state::serve(effects& out) {
   while (!queue_.empty()) {
-    const std::size_t c = next_to_start();
-    if (c == max_workloads) return;
-    const std::uint32_t index = queue_.head(c);
-    dequeue(index);
-    grant_ticket(index);
-    ++counts_[c].admitted_after_wait_total;
-    out.list.push_back({effect::kind::granted, 0, id_of(index), tickets_[index].tag, {}});
+    prepare_heads(out);
+    const choice next = choose();
+    if (next.index == nowhere) return;
+    start_waiter(next, out);
   }
 }
 
-instant admission::state::restore_at(std::size_t c) const noexcept {
-  const ticket& head = tickets_[queue_.head(c)];
-  duration patience = rules_.classes[c].restore_within;
-  if (head.deadline != never) patience = std::min(patience, (head.deadline - head.arrived) / 2);
-  return after(head.arrived, patience);
-}
-
-void admission::state::restore(effects& out) {
-  if (stoppable_.empty()) return;
-  capacity target{};
-  for (std::size_t rank = 0; rank < rules_.classes.size(); ++rank) {
-    const std::size_t c = by_priority_[rank];
-    if (queue_.size(c) == 0 || !entitled(c) || restore_at(c) > now_) continue;
-    target.slots += ledger_[c].need.slots;
-    target.tokens += ledger_[c].need.tokens;
-    reclaim(c, target, out);
-  }
-}
-
-bool admission::state::may_stop(std::size_t victim_class, const grant& victim) const noexcept {
-  const ticket& which = tickets_[victim.ticket];
-  // Nearly done: what it would waste is more than what it still holds up.
-  if (which.output > 0 && victim.used.output_tokens >= which.output - which.output / 5) return false;
-  const account& own = ledger_[victim_class];
-  const capacity held{own.held.slots - stopping_[victim_class].slots, own.held.tokens - stopping_[victim_class].tokens};
-  const auto borrowed = [](std::int64_t has, std::int64_t floor, std::int64_t part) {
-    return has > floor && has - part >= floor;
-  };
-  return borrowed(held.slots, own.floor.slots, which.slots) || borrowed(held.tokens, own.floor.tokens, victim.hold);
-}
-
-void admission::state::reclaim(std::size_t c, capacity target, effects& out) {
-  const capacity free = ledger_.free();
-  capacity missing{target.slots - free.slots - reclaiming_.slots, target.tokens - free.tokens - reclaiming_.tokens};
-  for (std::size_t rank = rules_.classes.size(); rank-- > 0;) {
-    const std::size_t from = by_priority_[rank];
-    if (rules_.classes[from].priority >= rules_.classes[c].priority) return;
-    for (std::uint32_t index = stoppable_.newest(from); index != no_grant;) {
-      if (missing.slots <= 0 && missing.tokens <= 0) return;
-      grant& victim = grants_[index];
-      const std::uint32_t current = std::exchange(index, victim.older);
-      const capacity part{tickets_[victim.ticket].slots, victim.hold};
-      const bool helps = (missing.slots > 0 && part.slots > 0) || (missing.tokens > 0 && part.tokens > 0);
-      if (!helps || !may_stop(from, victim)) continue;
-      victim.stopping = true;
-      stoppable_.remove(from, current);
-      missing = {missing.slots - part.slots, missing.tokens - part.tokens};
-      reclaiming_ = {reclaiming_.slots + part.slots, reclaiming_.tokens + part.tokens};
-      stopping_[from] = {stopping_[from].slots + part.slots, stopping_[from].tokens + part.tokens};
-      out.list.push_back({effect::kind::preempt, 0, id_of(victim.ticket), tickets_[victim.ticket].tag, {}});
-    }
-  }
+void admission::state::start_waiter(const choice& which, effects& out) {
+  const std::uint32_t index = which.index;
+  const std::size_t c = tickets_[index].workload;
+  if (which.passing) ++passes_;
+  // While it still waits, so that its turn moves on instead of beginning anew.
+  charge_start(index);
+  dequeue(index);
+  grant_ticket(index);
+  ++counts_[c].admitted_after_wait_total;
+  lacking_since_[c] = never;
+  out.list.push_back({effect::kind::granted, 0, id_of(index), tickets_[index].tag, {}});
 }
 
 void admission::state::ask_for_wake(effects& out) {
   if (queue_.empty()) {
-    next_deadline_ = never;
     if (std::exchange(armed_, never) != never) out.list.push_back({effect::kind::wake_at, 0, {}, 0, never});
     return;
   }
-  instant next = std::min(armed_, next_deadline_);
-  for (std::uint32_t left = stoppable_.empty() ? 0 : queue_.waiting_classes(); left != 0; left &= left - 1) {
+  instant next = std::min({armed_, queue_.earliest_deadline(), flows_.next_resume(), rate_wake_});
+  if (paused_until_ > now_) next = std::min(next, paused_until_);
+  if (!stoppable_.empty()) {
+    for (std::uint32_t left = lacking_; left != 0; left &= left - 1) {
+      const auto c = static_cast<std::size_t>(std::countr_zero(left));
+      // One that is due has been tried in this event, and is tried again in each.
+      if (const instant due = restore_at(c); due > now_) next = std::min(next, due);
+    }
+  }
+  for (std::uint32_t left = elastic_classes_; left != 0; left &= left - 1) {
     const auto c = static_cast<std::size_t>(std::countr_zero(left));
-    // One that is due has been tried in this event, and is tried again in each.
-    if (!entitled(c)) continue;
-    if (const instant due = restore_at(c); due > now_) next = std::min(next, due);
+    if (queue_.size(c) == 0) continue;
+    next = std::min(next, std::max(elastic_[c].next_update(), after(now_, duration(1))));
   }
   if (next >= armed_) return;
   armed_ = next;
@@ -148,7 +194,8 @@ void admission::state::ask_for_wake(effects& out) {
 bool admission::state::shed(std::uint32_t newcomer, effects& out) {
   const std::size_t c = tickets_[newcomer].workload;
   if (queue_.size(c) > rules_.classes[c].max_waiting) {
-    shed_one(queue_.worst(c), newcomer, constraint::class_queue, out);
+    const std::uint32_t worst = queue_.worst(c);
+    shed_one(worst == shed_index::none ? newcomer : worst, newcomer, constraint::class_queue, out);
     return true;
   }
   if (queue_.size() <= rules_.max_waiting) return false;
@@ -165,9 +212,9 @@ void admission::state::shed_one(std::uint32_t index, std::uint32_t newcomer, con
 std::size_t admission::state::class_to_shed() const noexcept {
   for (std::size_t rank = rules_.classes.size(); rank-- > 0;) {
     const std::size_t c = by_priority_[rank];
-    if (queue_.size(c) == 0) continue;
+    if (queue_.size(c) == queue_.parked(c)) continue;
     const account& own = ledger_[c];
-    if (own.queued_slots > std::max<std::int64_t>(0, own.floor.slots - own.held.slots)) return c;
+    if (demand_[c].slots > std::max<std::int64_t>(0, own.floor.slots - own.held.slots)) return c;
   }
   return max_workloads;
 }

@@ -2,9 +2,21 @@
 /// The inside of the state machine: the rooms it is composed of, and the steps that its events share.
 #pragma once
 
+#include "core/adaptive_limit.hpp"
+#include "core/budget.hpp"
+#include "core/drain_rate.hpp"
+#include "core/elastic_cap.hpp"
+#include "core/explain_ring.hpp"
+#include "core/fair_queue.hpp"
+#include "core/key_table.hpp"
 #include "core/ledger.hpp"
+#include "core/overload.hpp"
+#include "core/preemption.hpp"
+#include "core/rate_cell.hpp"
 #include "core/saturating.hpp"
+#include "core/service_model.hpp"
 #include "core/stop_list.hpp"
+#include "core/tenant_table.hpp"
 #include "core/ticket.hpp"
 #include "core/wait_queue.hpp"
 
@@ -13,10 +25,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sluice::core {
+
+/// No exchange can credibly have used more; keeps every sum of holds within 64 bits.
+inline constexpr std::int64_t most_usage = std::int64_t{1} << 40;
+inline constexpr std::int64_t most_slots = std::numeric_limits<std::int32_t>::max();
 
 class admission::state {
  public:
@@ -33,10 +51,17 @@ class admission::state {
   bool finish(request_id id, ending how, const std::optional<usage>& used, instant now, effects& out);
   expected<void, error> reconfigure(policy next, instant now, effects& out);
   void close(instant now, effects& out);
+  void signal(request_id id, provider_signal what, instant now, effects& out);
+  void pause(instant until, instant now, effects& out);
+  expected<run_id, error> open_run(const run_options& what, instant now);
+  expected<void, error> extend_run(run_id id, const spending& more, instant now, effects& out);
+  bool close_run(run_id id, instant now, effects& out);
 
+  [[nodiscard]] std::optional<run_balance> balance(run_id id) const { return runs_.balance(id); }
   [[nodiscard]] sluice::statistics statistics() const;
   [[nodiscard]] std::optional<decision> explain(request_id id) const;
   [[nodiscard]] std::optional<age> age_of(request_id id) const;
+  [[nodiscard]] std::vector<decision> recent() const { return records_.all(); }
   [[nodiscard]] std::vector<std::uint64_t> waiting_tags() const;
   [[nodiscard]] std::optional<std::string> broken_invariant() const;
 
@@ -45,8 +70,35 @@ class admission::state {
   [[nodiscard]] std::size_t waiting() const noexcept { return queue_.size(); }
   [[nodiscard]] std::size_t in_flight() const noexcept { return in_flight_; }
   [[nodiscard]] instant now() const noexcept { return now_; }
+  [[nodiscard]] bool needs_time() const noexcept { return needs_time_; }
 
  private:
+  /// A request as the rooms see it.
+  struct candidate {
+    std::size_t workload = 0;
+    capacity asked{};
+    std::int64_t output = 0;
+    std::uint32_t tenant = tenant_table::nobody;
+    std::uint32_t run = no_run;
+    bool finalising = false;
+    sluice::model model{};
+    instant deadline = never;
+    std::int64_t money = 0;
+
+    [[nodiscard]] rate_charge charge() const noexcept { return {1, asked.tokens - output, output}; }
+    [[nodiscard]] spending price() const noexcept { return {asked.tokens, 1, money}; }
+  };
+  /// Who starts next, and whether it passes one that waits for room.
+  struct choice {
+    std::uint32_t index = nowhere;
+    bool passing = false;
+  };
+  /// When work could start, as far as is known, and how long it would run; negative when that is not known.
+  struct forecast {
+    instant start = never;
+    duration service{-1};
+    bool feasible = true;
+  };
 
   void advance(instant now) noexcept {
     if (now > now_) now_ = now;
@@ -55,76 +107,215 @@ class admission::state {
   [[nodiscard]] bool is(request_id id, ticket::phase phase) const noexcept;
   [[nodiscard]] request_id id_of(std::uint32_t index) const noexcept { return {index, tickets_[index].generation}; }
 
+  // What requests are, and become.
+  [[nodiscard]] candidate candidate_of(const request& what);
+  [[nodiscard]] candidate candidate_of(std::uint32_t index) const noexcept;
+  [[nodiscard]] bool is_plain(const request& what) const noexcept {
+    return (what.tenant.key() | what.run.generation | what.model.key()) == 0;
+  }
+  [[nodiscard]] const detail& detail_of(std::uint32_t index) const noexcept { return details_[detail_of_[index]]; }
+  [[nodiscard]] detail& detail_of(std::uint32_t index) noexcept { return details_[detail_of_[index]]; }
+  [[nodiscard]] std::uint32_t tenant_of(std::uint32_t index) const noexcept {
+    return tickets_[index].detailed ? detail_of(index).tenant : tenant_table::nobody;
+  }
+  [[nodiscard]] std::uint32_t flow_of(std::uint32_t index) const noexcept {
+    return tickets_[index].detailed ? detail_of(index).flow : tickets_[index].workload;
+  }
+  [[nodiscard]] placement place_of(std::uint32_t index) const noexcept;
+  [[nodiscard]] std::int64_t price_of(sluice::model which, std::int64_t input, std::int64_t output) const noexcept;
+
   /// Why a request cannot even be considered, with the bound; `reason::none` when it can.
-  [[nodiscard]] reason objection(const request& what, constraint& bound) const noexcept;
-  [[nodiscard]] std::uint32_t make_ticket(const request& what);
+  [[nodiscard]] reason objection(const request& what, const candidate& as, constraint& bound) const noexcept;
+  /// What keeps it from starting at once when nobody waits.
+  [[nodiscard]] bool can_start_at_once(const candidate& what) const noexcept;
+  [[nodiscard]] std::uint32_t make_plain_ticket(const request& what);
+  [[nodiscard]] std::uint32_t make_ticket(const request& what, const candidate& as);
+  void add_detail(std::uint32_t index, const request& what, const candidate& as);
+  /// It holds what it asked for from now on; its price must have been set aside.
   void grant_ticket(std::uint32_t index) noexcept;
+  void charge_start(std::uint32_t index) noexcept;
   void forget(std::uint32_t index) noexcept;
+  void drop_detail(std::uint32_t index) noexcept;
+  /// What becomes of a request that does not start at once.
+  void await_turn(std::uint32_t index, bool may_wait, bool moved, effects& out);
   void enqueue(std::uint32_t index);
   void dequeue(std::uint32_t index);
+  void change_hold(std::uint32_t index, std::int64_t hold) noexcept;
+  /// Its tenant and its rates were charged what it reserved; it used something else.
+  void correct_charges(std::uint32_t index, const usage& used);
 
-  /// Takes a waiter out and says so.
+  // Being turned away.
   void reject_waiter(std::uint32_t index, reason why, constraint bound, effects& out);
-  void reject_newcomer(const request& what, reason why, constraint bound, effects& out);
+  /// It runs all the same, because the policy only observes, and holds nothing.
+  void let_through(std::uint32_t index, reason why, constraint bound, effects& out);
+  void reject_newcomer(const request& what, const candidate& as, reason why, constraint bound, effects& out);
+  void count_rejection(std::size_t c, reason why) noexcept;
   /// Keeps the queue within its bounds after `newcomer` joined it; true when somebody had to go.
   bool shed(std::uint32_t newcomer, effects& out);
   void shed_one(std::uint32_t index, std::uint32_t newcomer, constraint bound, effects& out);
   [[nodiscard]] std::size_t class_to_shed() const noexcept;
 
+  // The policy.
+  void put_in_force();
   void sort_classes() noexcept;
   void relist_stoppable() noexcept;
-  /// Rejects the waiters that no longer could ever fit.
   void reject_impossible(effects& out);
+  void let_all_through(effects& out);
 
-  /// The steps with which every event ends: who has no time left, who starts, who is stopped for whom, when to wake.
+  // The steps with which every event ends: who has no time left, who starts, who is stopped for whom, when to wake.
   void settle(effects& out);
+  void finish_event(effects& out);
   /// Whether anybody had to go.
   bool expire(effects& out);
   void serve(effects& out);
-  [[nodiscard]] std::size_t next_to_start() const noexcept;
-  void restore(effects& out);
-  /// Stops the work of classes below `c` until `target` is covered.
-  void reclaim(std::size_t c, capacity target, effects& out);
-  [[nodiscard]] bool may_be_listed(const ticket& which) const noexcept;
-  [[nodiscard]] bool may_stop(std::size_t victim_class, const grant& victim) const noexcept;
+  /// Takes away what keeps a class's next from being its next: those that can no longer be done, tenants without rate.
+  void prepare_heads(effects& out);
+  void resume_flows() noexcept;
+  void resume_all_flows() noexcept;
+  [[nodiscard]] std::uint32_t next_of(std::size_t c) const noexcept;
+  [[nodiscard]] choice choose();
+  /// Short of the provider's rate: notes when it is there.
+  [[nodiscard]] constraint provider_bound(std::uint32_t index) noexcept;
+  /// Whether others may pass this head, which waits for room.
+  [[nodiscard]] bool may_pass(std::uint32_t head) noexcept;
+  [[nodiscard]] std::uint32_t small_one(std::size_t c, std::uint32_t head);
+  void start_waiter(const choice& which, effects& out);
   void ask_for_wake(effects& out);
 
+  [[nodiscard]] bool somebody_fits() const noexcept;
+  [[nodiscard]] std::optional<std::string> broken_runs() const;
+
+  // Restoration of floors.
+  void note_lack() noexcept;
+  void restore(effects& out);
+  void reclaim(std::size_t c, capacity target, effects& out);
+  [[nodiscard]] bool may_be_listed(const ticket& which) const noexcept;
+  [[nodiscard]] bool nearly_done(const grant& running) const noexcept;
+  [[nodiscard]] std::int64_t sunk_in(const grant& running) const noexcept;
   [[nodiscard]] bool entitled(std::size_t c) const noexcept;
-  /// When the head of class `c` has waited long enough for its floor.
+  /// When class `c` has waited long enough for its floor.
   [[nodiscard]] instant restore_at(std::size_t c) const noexcept;
 
-  /// The numbers of a decision about `asked` bound by `bound`.
-  [[nodiscard]] decision describe(std::size_t c, const cost& asked, constraint bound) const noexcept;
-  [[nodiscard]] decision describe(const ticket& which, constraint bound) const noexcept;
-  [[nodiscard]] constraint bound_of(const ticket& which) const noexcept;
+  // Runs.
+  void flush_thresholds(effects& out);
+  void keep_thresholds() { pending_.insert(pending_.end(), runs_.crossings().begin(), runs_.crossings().end()); }
+  /// Sets the price of a request aside, or tells what is in the way.
+  [[nodiscard]] budget_verdict pay(std::uint32_t index) noexcept;
+  void settle_price(std::uint32_t index, const spending& used, effects& out);
+  void release_price(std::uint32_t index, effects& out) { settle_price(index, {}, out); }
+  void park(std::uint32_t index, std::uint32_t node);
+  void unpark(std::uint32_t node, effects& out);
+
+  // Limits that move, and what is learned.
+  void learn(std::uint32_t index, const grant& ended, effects& out);
+  void note_first_token(std::uint32_t index) noexcept;
+  void move_limits(effects& out);
+  void apply_adaptive(std::int64_t before, effects& out);
+  void reject_infeasible(effects& out);
+  void count_arrival(std::size_t c) noexcept {
+    if (rules_.overload.enabled) overloads_[c].arrived(now_);
+  }
+  void count_miss(std::size_t c) noexcept {
+    if (rules_.overload.enabled) overloads_[c].missed(now_);
+  }
+  void watch_overload(std::size_t c);
+  [[nodiscard]] std::uint64_t expected_cost(std::uint32_t index) const noexcept;
+  [[nodiscard]] std::optional<service_estimate> expect(const candidate& what) const noexcept;
+  /// For work with `ahead` before it; `waits`: whether it has to wait at all.
+  [[nodiscard]] forecast foresee(const candidate& what, capacity ahead, bool waits) const noexcept;
+  /// What is sure to be served before a waiter: all of classes of higher priority, and the others of its class when it
+  /// has the latest deadline of all that came.
+  [[nodiscard]] capacity ahead_of(std::uint32_t index) const noexcept;
+  /// Whether it could end by its deadline if it started now, as far as is known.
+  [[nodiscard]] bool in_time(const candidate& what) const noexcept { return foresee(what, {}, false).feasible; }
+  [[nodiscard]] bool hopeless(std::uint32_t index) const noexcept;
+  /// The same, with what is ahead of it.
+  [[nodiscard]] bool cannot_make_it(std::uint32_t index) const noexcept;
+
+  // Explanations.
+  /// What stands in the way of a request now, most binding first; `order` when nothing but others does.
+  [[nodiscard]] constraint bound_of(std::uint32_t index) const noexcept;
+  [[nodiscard]] static constraint bound_of(const budget_verdict& verdict) noexcept;
+  /// What a rate has against it: for ever, and now.
+  [[nodiscard]] constraint impossible_rate(const candidate& what) const noexcept;
+  [[nodiscard]] constraint rate_bound(const candidate& what) const noexcept;
+  /// A moving limit, when it is that and not the policy's own that is in the way.
+  [[nodiscard]] constraint refined(const candidate& what, constraint bound) const noexcept;
+  void describe(const candidate& what, constraint bound, decision& into) const noexcept;
+  [[nodiscard]] decision describe(std::uint32_t index, constraint bound) const noexcept;
+  void record(const decision& made) {
+    if (records_.on()) records_.next() = made;
+  }
+  void record_wait(std::uint32_t index);
+  void record_preemption(std::uint32_t index);
 
   policy rules_;
   bool closed_ = false;
+  bool needs_time_ = false;
+  /// Whether any tenant has a rate, and whether heads need a look before they are served.
+  bool tenant_rates_ = false;
   /// Not before the origin, so that no difference of instants overflows.
   instant now_{};
   /// The wish for a tick that was last expressed.
   instant armed_ = never;
-  /// No waiter's deadline is earlier.
-  instant next_deadline_ = never;
+  /// The provider asked that nothing start before.
+  instant paused_until_{};
+  /// When the head that waits for the provider's rate can start.
+  instant rate_wake_ = never;
   /// How many waiters ask for no slot.
   std::size_t slotless_ = 0;
   std::uint64_t next_sequence_ = 1;
-  std::uint64_t next_grant_ = 1;
+  std::uint32_t next_grant_ = 1;
   std::size_t in_flight_ = 0;
   std::size_t class_count_ = 0;
 
   tickets tickets_;
   grants grants_;
+  details details_;
+  std::vector<std::uint32_t> detail_of_;
   ledger ledger_;
-  wait_queue queue_{tickets_};
+  fair_queue flows_;
+  tenant_table tenants_{flows_};
+  wait_queue queue_{tickets_, flows_};
+  rate_cells rates_;
+  budget runs_;
+  key_table price_of_model_;
   stop_list stoppable_{grants_};
+  preemption victims_;
+  service_model services_;
+  drain_rate drain_;
+  adaptive_limit adaptive_;
+  /// When work last waited for the adaptive limit.
+  instant adaptive_bound_at_ = instant::min();
+  std::array<elastic_cap, max_workloads> elastic_;
+  std::uint32_t elastic_classes_ = 0;
+  std::array<overload, max_workloads> overloads_;
+  explain_ring records_;
+  std::vector<budget_crossing> pending_;
+
+  /// The head that waits for room in the pool, how many have passed it, and since when it has been that head.
+  request_id blocked_{};
+  std::int64_t passes_ = 0;
+  instant blocked_since_{};
+
   /// What returns once the work that was told to stop has stopped: in all, and per class.
   capacity reclaiming_{};
   std::array<capacity, max_workloads> stopping_{};
+  /// The classes whose next is within their floor and does not start, and since when.
+  std::uint32_t lacking_ = 0;
+  std::array<instant, max_workloads> lacking_since_{};
+  /// The latest deadline that has come to each class since nobody waited in it.
+  std::array<instant, max_workloads> latest_deadline_{};
 
-  /// Classes by priority, and each one's place in that order.
+  /// Classes by priority.
   std::array<std::uint8_t, max_workloads> by_priority_{};
   std::array<class_statistics, max_workloads> counts_{};
+  struct demand {
+    std::int64_t slots = 0;
+    wide tokens = 0;
+  };
+  /// All that waits asks for, also what does not wait for capacity.
+  std::array<demand, max_workloads> demand_{};
 };
 
 inline const ticket* admission::state::find(request_id id) const noexcept {
@@ -144,16 +335,18 @@ inline bool admission::state::is(request_id id, ticket::phase phase) const noexc
   const std::uint32_t place = grants_.take();
   which.grant = place;
   which.state = ticket::phase::holding;
+  ledger_.take(c, which.asked());
   grant& made = grants_[place];
   made.hold = which.tokens;
   made.used = {};
   made.since = now_;
   made.revision = rules_.revision;
   made.number = next_grant_++;
+  made.first_token = 0;
   made.ticket = index;
   made.listed = made.stoppable = made.stopping = false;
-  ledger_.take(c, which.asked());
   ++in_flight_;
+  made.beside = static_cast<std::uint16_t>(in_flight_ < 0xffff ? in_flight_ : 0xffff);
   class_statistics& counts = counts_[c];
   ++counts.in_flight;
   ++counts.admitted_total;
@@ -162,10 +355,43 @@ inline bool admission::state::is(request_id id, ticket::phase phase) const noexc
 
 [[gnu::always_inline]] inline void admission::state::forget(std::uint32_t index) noexcept {
   ticket& gone = tickets_[index];
+  if (gone.detailed) [[unlikely]] drop_detail(index);
   gone.state = ticket::phase::unknown;
   // Zero names nobody.
   if (++gone.generation == 0) gone.generation = 1;
   tickets_.give(index);
+}
+
+[[gnu::always_inline]] inline std::uint32_t admission::state::make_plain_ticket(const request& what) {
+  const std::uint32_t index = tickets_.take();
+  ticket& made = tickets_[index];
+  made.tokens = what.cost.tokens;
+  made.output = what.cost.output_tokens;
+  made.slots = static_cast<std::int32_t>(what.cost.slots);
+  made.tag = what.tag;
+  made.deadline = never;
+  made.workload = what.workload.index();
+  made.detailed = made.observed = false;
+  if (what.age.sequence != 0 && what.age.sequence < next_sequence_) [[unlikely]] {
+    made.sequence = what.age.sequence;
+    made.arrived = what.age.arrived < instant{} ? instant{} : what.age.arrived > now_ ? now_ : what.age.arrived;
+    made.preemptions = what.age.preemptions;
+  } else {
+    made.sequence = next_sequence_++;
+    made.arrived = now_;
+    made.preemptions = 0;
+  }
+  return index;
+}
+
+// The flow of nobody in particular in class c is number c: they were opened first.
+[[gnu::always_inline]] inline void admission::state::charge_start(std::uint32_t index) noexcept {
+  const ticket& which = tickets_[index];
+  flows_.serve(flow_of(index), which.tokens);
+  if (!rates_.limited() && !tenant_rates_) return;
+  const rate_charge charge{1, which.tokens - which.output, which.output};
+  rates_.take(charge, now_);
+  tenants_[tenant_of(index)].rates.take(charge, now_);
 }
 
 }  // namespace sluice::core

@@ -191,6 +191,7 @@ std::string_view to_string(outcome value) noexcept {
     case outcome::granted: return "granted";
     case outcome::waiting: return "waiting";
     case outcome::rejected: return "rejected";
+    case outcome::preempted: return "preempted";
   }
   return "unknown";
 }
@@ -256,6 +257,10 @@ std::string explain(const decision& what, std::string_view class_name) {
     return "waiting for " + seconds(what.waited) + " with at most " + grouped(static_cast<std::int64_t>(what.ahead)) +
            " ahead in class " + name + ": " + in_the_way(what, name) + ", " + asked_of(what) + " asked" +
            remedy(what, name);
+  }
+  if (what.outcome == outcome::preempted) {
+    return "preempted: " + count(what.asked.slots, "slot") + " and " + count(what.asked.tokens, "token") + " of class " + name +
+           " go back to a class of higher priority that is below its floor; raise classes." + name + ".floor or capacity";
   }
   const std::string refused = "refused (" + std::string(to_string(what.reason)) + "): ";
   switch (what.reason) {

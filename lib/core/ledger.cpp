@@ -10,19 +10,27 @@ capacity bounded(capacity limit) noexcept {
 }  // namespace
 
 void ledger::configure(const policy& rules) noexcept {
-  capacity held{total_.slots - free_.slots, total_.tokens - free_.tokens};
+  capacity held{slot_limit_ - free_.slots, total_.tokens - free_.tokens};
   total_ = bounded(rules.total);
+  slot_limit_ = total_.slots;
   free_ = {total_.slots - held.slots, total_.tokens - held.tokens};
   for (std::size_t c = 0; c < rules.classes.size(); ++c) {
     accounts_[c].floor = bounded(rules.classes[c].floor);
     accounts_[c].ceiling = rules.classes[c].ceiling;
+    accounts_[c].fixed_ceiling_slots = rules.classes[c].ceiling.slots;
     renew_need(accounts_[c]);
   }
 }
 
+void ledger::limit_slots(std::int64_t slots) noexcept {
+  const std::int64_t moved = std::min(slots, total_.slots);
+  free_.slots += moved - slot_limit_;
+  slot_limit_ = moved;
+}
+
 constraint ledger::possible(std::size_t c, capacity asked) const noexcept {
   const account& own = accounts_[c];
-  if (own.ceiling.slots == 0 || asked.slots > own.ceiling.slots) return constraint::class_slots;
+  if (own.fixed_ceiling_slots == 0 || asked.slots > own.fixed_ceiling_slots) return constraint::class_slots;
   if (asked.tokens > own.ceiling.tokens) return constraint::class_tokens;
   if (total_.slots != 0 && asked.slots > total_.slots) return constraint::pool_slots;
   if (total_.tokens != 0 && asked.tokens > total_.tokens) return constraint::pool_tokens;

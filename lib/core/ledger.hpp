@@ -2,6 +2,8 @@
 /// Exact integer accounts: what is held and asked for, in all and per class, and whether there is room.
 #pragma once
 
+#include "core/wide.hpp"
+
 #include <sluice/core/cost.hpp>
 #include <sluice/core/decision.hpp>
 #include <sluice/core/policy.hpp>
@@ -14,16 +16,15 @@
 
 namespace sluice::core {
 
-/// Wide enough for the sum of all that can wait.
-__extension__ using wide = __int128;
-
 /// The most that a pool is reckoned to hold, so that sums with overruns on top stay within 64 bits.
 inline constexpr std::int64_t largest_pool = std::int64_t{1} << 62;
 
 /// The accounts of one class.
 struct account {
   capacity floor{};
+  /// The policy's ceiling, or the class's moving one when that is lower.
   capacity ceiling{};
+  std::int64_t fixed_ceiling_slots = 0;
   capacity held{};
   /// What waits asks for.
   std::int64_t queued_slots = 0;
@@ -34,8 +35,13 @@ struct account {
 
 class ledger {
  public:
-  /// Puts new limits in force; what is held and queued stays.
+  /// Puts new limits in force; what is held and queued stays. Moving limits are lifted.
   void configure(const policy& rules) noexcept;
+  /// Moves the limit on all slots, at most the pool's, and a class's ceiling on slots, at most the policy's.
+  void limit_slots(std::int64_t slots) noexcept;
+  void limit_class(std::size_t c, std::int64_t slots) noexcept {
+    accounts_[c].ceiling.slots = std::min(accounts_[c].fixed_ceiling_slots, slots);
+  }
 
   /// What stands in the way of `asked` for class `c`, or `constraint::none`.
   [[nodiscard]] constraint room(std::size_t c, capacity asked) const noexcept {
@@ -72,13 +78,17 @@ class ledger {
   /// Changes the tokens held.
   void resize(std::size_t c, std::int64_t tokens_more) noexcept { change_held(c, 0, tokens_more); }
 
-  void queue(std::size_t c, capacity amount) noexcept { change_queued(c, amount.slots, amount.tokens); }
-  void unqueue(std::size_t c, capacity amount) noexcept { change_queued(c, -amount.slots, -amount.tokens); }
+  void queue(std::size_t c, std::int64_t slots, wide tokens) noexcept { change_queued(c, slots, tokens); }
+  void unqueue(std::size_t c, std::int64_t slots, wide tokens) noexcept { change_queued(c, -slots, -tokens); }
 
   [[nodiscard]] const account& operator[](std::size_t c) const noexcept { return accounts_[c]; }
   [[nodiscard]] capacity total() const noexcept { return total_; }
+  /// The pool's slots, or the moving limit when that is lower.
+  [[nodiscard]] std::int64_t slot_limit() const noexcept { return slot_limit_; }
   /// May be negative after an overrun or a shrink.
   [[nodiscard]] capacity free() const noexcept { return free_; }
+  /// Whether any class waits for a part of its floor.
+  [[nodiscard]] bool anything_needed() const noexcept { return (need_.slots | need_.tokens) != 0; }
   /// The needs of all classes but `c`.
   [[nodiscard]] capacity needs_beside(std::size_t c) const noexcept {
     return {need_.slots - accounts_[c].need.slots, need_.tokens - accounts_[c].need.tokens};
@@ -94,7 +104,7 @@ class ledger {
     if (own.queued_slots != 0 || own.queued_tokens != 0) renew_need(own);
   }
 
-  void change_queued(std::size_t c, std::int64_t slots, std::int64_t tokens) noexcept {
+  void change_queued(std::size_t c, std::int64_t slots, wide tokens) noexcept {
     account& own = accounts_[c];
     own.queued_slots += slots;
     own.queued_tokens += tokens;
@@ -112,6 +122,7 @@ class ledger {
   }
 
   capacity total_{};
+  std::int64_t slot_limit_ = 0;
   capacity free_{};
   capacity need_{};
   std::array<account, max_workloads> accounts_{};

@@ -7,7 +7,7 @@ void stop_list::add(std::size_t c, std::uint32_t index) noexcept {
   if (added.listed) return;
   std::uint32_t newer = no_grant;
   std::uint32_t older = newest_[c];
-  while (older != no_grant && grants_[older].number > added.number) {
+  while (older != no_grant && static_cast<std::int32_t>(grants_[older].number - added.number) > 0) {
     newer = older;
     older = grants_[older].older;
   }

@@ -1,43 +1,165 @@
 #include "core/wait_queue.hpp"
 
-#include <utility>
+#include <algorithm>
 
 namespace sluice::core {
 
-wait_queue::wait_queue(tickets& all) : tickets_(all) {
-  for (auto& each : classes_) each.heap = dary_heap<item, order>(order{&places_});
+wait_queue::wait_queue(tickets& all, fair_queue& flows) : tickets_(all), flows_(flows) {
+  expiry_ = dary_heap<expiry, expiry_order>(expiry_order{this});
 }
 
-// Deadlines come before all that have none, and those are in order of age: one number says both.
-std::uint64_t wait_queue::key_of(const ticket& which) noexcept {
-  if (which.deadline == never) return no_deadline + which.sequence;
-  return static_cast<std::uint64_t>(which.deadline.time_since_epoch().count() + key_origin);
-}
-
-void wait_queue::push(std::uint32_t index) {
+void wait_queue::join(std::uint32_t index, std::uint32_t which, std::uint64_t rank) {
   if (places_.size() < tickets_.size()) {
     places_.resize(tickets_.size());
-    links_.resize(tickets_.size());
+    lane_of_.resize(tickets_.size());
   }
-  const ticket& which = tickets_[index];
-  one_class& own = classes_[which.workload];
-  own.costs.add(links_, index, which.tokens, [this](std::uint32_t other) { return tickets_[other].sequence; });
-  own.heap.push({key_of(which), index, static_cast<std::uint32_t>(which.sequence)});
+  const ticket& joining = tickets_[index];
+  lane_of_[index] = which;
+  at(which).waiting.push({lane_key(joining.deadline, rank), index, static_cast<std::uint32_t>(rank)});
+  renew_expiry(which);
   ++size_;
-  waiting_ |= 1U << which.workload;
+  ++classes_[joining.workload].size;
 }
 
-void wait_queue::remove(std::uint32_t index) {
-  const ticket& which = tickets_[index];
-  one_class& own = classes_[which.workload];
-  own.costs.remove(links_, index, which.tokens);
-  own.heap.erase(places_[index]);
-  --size_;
-  if (own.heap.empty()) {
-    waiting_ &= ~(1U << which.workload);
-  } else {
-    __builtin_prefetch(&tickets_[own.heap.front().index]);
+void wait_queue::push(std::uint32_t index, const placement& where) {
+  while (lanes_.size() < 2 * std::size_t{where.flow} + 2) {
+    lanes_.emplace_back().waiting = dary_heap<lane_item, lane_order>(lane_order{&tickets_, &places_});
   }
+  const ticket& joining = tickets_[index];
+  join(index, 2 * where.flow + (where.continuing ? 1 : 0), where.rank);
+  flow& mine = flows_[where.flow];
+  mine.slots += joining.slots;
+  mine.tokens += joining.tokens;
+  if (mine.waiting++ == 0) {
+    flows_.enter(where.flow);
+    waiting_ |= 1U << joining.workload;
+  }
+  shed_index& by_size = classes_[joining.workload].by_size;
+  if (!by_size.active()) return;
+  if (links_.size() < tickets_.size()) links_.resize(tickets_.size());
+  by_size.add(links_, index, joining.tokens, [this](std::uint32_t other) { return tickets_[other].sequence; });
+}
+
+std::uint32_t wait_queue::park(std::uint32_t index, std::uint64_t rank, std::uint32_t lane) {
+  if (lane == nowhere && unused_aside_.empty()) {
+    unused_aside_.push_back(static_cast<std::uint32_t>(aside_.size()));
+    aside_.emplace_back().waiting = dary_heap<lane_item, lane_order>(lane_order{&tickets_, &places_});
+  }
+  if (lane == nowhere) {
+    lane = unused_aside_.back();
+    unused_aside_.pop_back();
+  }
+  join(index, lane | parked_bit, rank);
+  ++classes_[tickets_[index].workload].parked;
+  return lane;
+}
+
+bool wait_queue::remove(std::uint32_t index) {
+  const ticket& leaving = tickets_[index];
+  const std::size_t c = leaving.workload;
+  const std::uint32_t which = lane_of_[index];
+  one_class& own = classes_[c];
+  lane& from = at(which);
+  from.waiting.erase(places_[index]);
+  renew_expiry(which);
+  --size_;
+  --own.size;
+  if ((which & parked_bit) != 0) {
+    --own.parked;
+    if (!from.waiting.empty()) return false;
+    unused_aside_.push_back(which & ~parked_bit);
+    return true;
+  }
+  if (own.by_size.active()) own.by_size.remove(links_, index, leaving.tokens);
+  if (own.by_cost.active()) own.by_cost.remove(cost_places_[index]);
+  if (own.size == own.parked) own.by_size.stop();
+  flow& mine = flows_[which / 2];
+  mine.slots -= leaving.slots;
+  mine.tokens -= leaving.tokens;
+  if (--mine.waiting == 0) {
+    flows_.leave(which / 2);
+    renew_bit(c);
+  } else if (!from.waiting.empty()) {
+    __builtin_prefetch(&tickets_[from.waiting.front().index]);
+  }
+  return false;
+}
+
+void wait_queue::renew_bit(std::size_t c) noexcept {
+  if (flows_.size(c) == 0) {
+    waiting_ &= ~(1U << c);
+  } else {
+    waiting_ |= 1U << c;
+  }
+}
+
+// Few lanes change their first deadline in an event, and those without deadlines are not here at all.
+void wait_queue::renew_expiry(std::uint32_t which) {
+  lane& own = at(which);
+  const std::uint64_t key =
+      own.waiting.empty() ? no_deadline_key : std::min(own.waiting.front().key, no_deadline_key);
+  if (key == own.expiry_key) return;
+  if (own.expiry_place == nowhere) {
+    expiry_.push({key, which, which});
+  } else if (key == no_deadline_key) {
+    expiry_.erase(own.expiry_place);
+    own.expiry_place = nowhere;
+  } else {
+    expiry_.update(own.expiry_place, {key, which, which});
+  }
+  own.expiry_key = key;
+}
+
+void wait_queue::pause(std::uint32_t flow, instant until) {
+  flows_.pause(flow, until);
+  renew_bit(flows_[flow].workload);
+}
+
+std::uint32_t wait_queue::resume_one(instant now) {
+  const std::uint32_t resumed = flows_.resume_one(now);
+  if (resumed != nowhere) renew_bit(flows_[resumed].workload);
+  return resumed;
+}
+
+void wait_queue::index_by_size(std::size_t c) {
+  shed_index& by_size = classes_[c].by_size;
+  if (by_size.active()) return;
+  by_size.start();
+  links_.resize(tickets_.size());
+  std::vector<std::uint32_t> all;
+  for (std::uint32_t index = 0; index < tickets_.size(); ++index) {
+    const ticket& each = tickets_[index];
+    if (each.state == ticket::phase::waiting && each.workload == c && !is_parked(index)) all.push_back(index);
+  }
+  const auto sequence_of = [this](std::uint32_t index) { return tickets_[index].sequence; };
+  std::ranges::sort(all, {}, sequence_of);
+  for (const std::uint32_t index : all) by_size.add(links_, index, tickets_[index].tokens, sequence_of);
+}
+
+std::uint32_t wait_queue::worst(std::size_t c) {
+  index_by_size(c);
+  return classes_[c].by_size.worst();
+}
+
+std::uint32_t wait_queue::fitting(std::size_t c, std::int64_t tokens) {
+  index_by_size(c);
+  return classes_[c].by_size.fitting(tokens);
+}
+
+void wait_queue::order_by_cost(std::size_t c, const std::function<std::uint64_t(std::uint32_t)>& cost_of) {
+  cost_order& by_cost = classes_[c].by_cost;
+  by_cost.start(cost_places_);
+  cost_places_.resize(tickets_.size());
+  for (std::uint32_t index = 0; index < tickets_.size(); ++index) {
+    const ticket& each = tickets_[index];
+    if (each.state != ticket::phase::waiting || each.workload != c || is_parked(index)) continue;
+    by_cost.add(index, cost_of(index), each.sequence);
+  }
+}
+
+void wait_queue::add_cost(std::uint32_t index, std::uint64_t cost) {
+  if (cost_places_.size() < tickets_.size()) cost_places_.resize(tickets_.size());
+  classes_[tickets_[index].workload].by_cost.add(index, cost, tickets_[index].sequence);
 }
 
 }  // namespace sluice::core

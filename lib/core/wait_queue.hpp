@@ -1,84 +1,144 @@
 /// \file
-/// All that waits: per class, the earliest deadline first, then age.
+/// All that waits. Per class whose turn it is, per tenant who of it comes first; beside that who expires first.
 #pragma once
 
+#include "core/cost_order.hpp"
 #include "core/dary_heap.hpp"
+#include "core/fair_queue.hpp"
+#include "core/lane.hpp"
 #include "core/shed_index.hpp"
 #include "core/ticket.hpp"
 
 #include <sluice/core/workload.hpp>
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <vector>
 
 namespace sluice::core {
 
-/// push, remove: O(log n). head, worst: O(1).
+/// Where a waiter belongs.
+struct placement {
+  std::uint32_t flow = 0;
+  /// Whether its run has started something already.
+  bool continuing = false;
+  /// The age of its root run, or its own: a number in the order of arrival.
+  std::uint64_t rank = 0;
+};
+
+/// push, park, remove: O(log n + log flows). head, earliest: O(1).
 ///
-/// Because a class is served by deadline, its head is also the first to expire: there is no other timer structure.
+/// Two orders beside are made only when they are wanted, in O(n log n), and kept until their class has no waiter left: by
+/// size (`worst`, `fitting`), and by expected cost (`cheapest`).
 class wait_queue {
  public:
-  explicit wait_queue(tickets& all);
+  wait_queue(tickets& all, fair_queue& flows);
   wait_queue(const wait_queue&) = delete;
   wait_queue& operator=(const wait_queue&) = delete;
 
-  void push(std::uint32_t index);
-  void remove(std::uint32_t index);
+  /// Joins those of its flow.
+  void push(std::uint32_t index, const placement& where);
+  /// Waits aside, in a lane for those that a run cannot pay for now; `nowhere` makes a new one. Gives the lane.
+  std::uint32_t park(std::uint32_t index, std::uint64_t rank, std::uint32_t lane);
+  /// From wherever it waits. A parked lane that is empty is forgotten; then this gives true.
+  bool remove(std::uint32_t index);
 
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] std::size_t size(std::size_t c) const noexcept { return classes_[c].heap.size(); }
-  /// A bit for each class that waits.
+  [[nodiscard]] std::size_t size(std::size_t c) const noexcept { return classes_[c].size; }
+  /// How many of class `c` wait aside.
+  [[nodiscard]] std::size_t parked(std::size_t c) const noexcept { return classes_[c].parked; }
+  /// A bit for each class with a waiter that waits for its turn.
   [[nodiscard]] std::uint32_t waiting_classes() const noexcept { return waiting_; }
 
-  /// The next of class `c`. Precondition: it waits.
-  [[nodiscard]] std::uint32_t head(std::size_t c) const noexcept { return classes_[c].heap.front().index; }
-  [[nodiscard]] instant head_deadline(std::size_t c) const noexcept {
-    const std::uint64_t key = classes_[c].heap.front().key;
-    return key >= no_deadline ? never : instant(duration(static_cast<std::int64_t>(key) - key_origin));
+  /// The next of class `c`. Precondition: its bit is set.
+  [[nodiscard]] std::uint32_t head(std::size_t c) const noexcept { return head_of(flows_.first(c)); }
+  /// The next of a flow. Precondition: something of it waits.
+  [[nodiscard]] std::uint32_t head_of(std::uint32_t flow) const noexcept {
+    const lane& continuing = lanes_[2 * flow + 1];
+    return (continuing.waiting.empty() ? lanes_[2 * flow] : continuing).waiting.front().index;
   }
-  /// The one of class `c` that a full queue can best do without, or `shed_index::none`.
-  [[nodiscard]] std::uint32_t worst(std::size_t c) const noexcept { return classes_[c].costs.worst(); }
+  /// The next of a parked lane.
+  [[nodiscard]] std::uint32_t head_of_parked(std::uint32_t lane) const noexcept {
+    return aside_[lane].waiting.front().index;
+  }
+  [[nodiscard]] std::uint32_t flow_of(std::uint32_t index) const noexcept { return lane_of_[index] / 2; }
+  [[nodiscard]] bool is_parked(std::uint32_t index) const noexcept { return (lane_of_[index] & parked_bit) != 0; }
 
-  /// Any waiter of class `c`, by number below `size(c)`; stable until the next change.
-  [[nodiscard]] std::uint32_t at(std::size_t c, std::size_t number) const noexcept {
-    return classes_[c].heap[number].index;
+  /// Its flow waits for its tenant's rate until `until`.
+  void pause(std::uint32_t flow, instant until);
+  /// One flow whose pause has ended, or `nowhere`.
+  [[nodiscard]] std::uint32_t resume_one(instant now);
+
+  /// Who expires first, and when; `never` when nobody does.
+  [[nodiscard]] instant earliest_deadline() const noexcept {
+    return expiry_.empty() ? never : deadline_of(expiry_.front().key);
   }
+  [[nodiscard]] std::uint32_t earliest() const noexcept { return at(expiry_.front().lane).waiting.front().index; }
+
+  /// The one of class `c` that a full queue can best do without, or `shed_index::none`.
+  [[nodiscard]] std::uint32_t worst(std::size_t c);
+  /// Of those of class `c` that are sure to ask for at most `tokens`, judged by powers of two, the oldest of the largest;
+  /// or `shed_index::none`.
+  [[nodiscard]] std::uint32_t fitting(std::size_t c, std::int64_t tokens);
+
+  /// From now on the cheapest of class `c` is known, by the given expected cost.
+  void order_by_cost(std::size_t c, const std::function<std::uint64_t(std::uint32_t)>& cost_of);
+  void forget_costs(std::size_t c) noexcept { classes_[c].by_cost.stop(); }
+  [[nodiscard]] bool ordered_by_cost(std::size_t c) const noexcept { return classes_[c].by_cost.active(); }
+  void add_cost(std::uint32_t index, std::uint64_t cost);
+  /// The cheapest of class `c`, or `nowhere`.
+  [[nodiscard]] std::uint32_t cheapest(std::size_t c) const noexcept { return classes_[c].by_cost.cheapest(); }
 
  private:
-  /// Sixteen bytes, so that four children are one cache line.
-  struct item {
+  struct expiry {
     std::uint64_t key;
-    std::uint32_t index;
-    std::uint32_t sequence;
+    std::uint32_t lane;
+    std::uint32_t number;
   };
-  struct order {
-    std::vector<std::uint32_t>* places = nullptr;
-    [[nodiscard]] bool before(const item& a, const item& b) const noexcept {
-      if (a.key != b.key) return a.key < b.key;
-      // Equal deadlines: by age. The difference of the low halves is exact while the two arrived within 2^31 of each other.
-      return static_cast<std::int32_t>(a.sequence - b.sequence) < 0;
+  struct expiry_order {
+    wait_queue* owner = nullptr;
+    [[nodiscard]] bool before(const expiry& a, const expiry& b) const noexcept {
+      return a.key != b.key ? a.key < b.key : static_cast<std::int32_t>(a.number - b.number) < 0;
     }
-    void moved(const item& which, std::size_t place) const noexcept {
-      (*places)[which.index] = static_cast<std::uint32_t>(place);
+    void moved(const expiry& which, std::size_t place) const noexcept {
+      owner->at(which.lane).expiry_place = static_cast<std::uint32_t>(place);
     }
   };
   struct one_class {
-    dary_heap<item, order> heap;
-    shed_index costs;
+    std::size_t size = 0;
+    std::size_t parked = 0;
+    shed_index by_size;
+    cost_order by_cost;
   };
 
-  static constexpr std::uint64_t no_deadline = std::uint64_t{1} << 63;
-  static constexpr std::int64_t key_origin = std::int64_t{1} << 62;
+  static constexpr std::uint32_t parked_bit = 0x8000'0000;
 
-  [[nodiscard]] static std::uint64_t key_of(const ticket& which) noexcept;
+  [[nodiscard]] lane& at(std::uint32_t which) noexcept {
+    return (which & parked_bit) != 0 ? aside_[which & ~parked_bit] : lanes_[which];
+  }
+  [[nodiscard]] const lane& at(std::uint32_t which) const noexcept {
+    return (which & parked_bit) != 0 ? aside_[which & ~parked_bit] : lanes_[which];
+  }
+  void join(std::uint32_t index, std::uint32_t which, std::uint64_t rank);
+  void renew_expiry(std::uint32_t which);
+  void renew_bit(std::size_t c) noexcept;
+  void index_by_size(std::size_t c);
 
   tickets& tickets_;
+  fair_queue& flows_;
   std::vector<std::uint32_t> places_;
+  std::vector<std::uint32_t> lane_of_;
   shed_index::links links_;
+  std::vector<std::uint32_t> cost_places_;
+  /// Two for each flow: fresh work, and that of runs which have started something.
+  std::deque<lane> lanes_;
+  std::deque<lane> aside_;
+  std::vector<std::uint32_t> unused_aside_;
+  dary_heap<expiry, expiry_order> expiry_;
   std::array<one_class, max_workloads> classes_;
   std::size_t size_ = 0;
   std::uint32_t waiting_ = 0;

@@ -46,7 +46,7 @@ TEST_CASE("the bounds are found in their order") {
   CHECK(made.room(1, {5, 61}) == constraint::class_tokens);
   CHECK(made.room(0, {11, 0}) == constraint::pool_slots);
   CHECK(made.room(0, {1, 101}) == constraint::pool_tokens);
-  made.queue(1, {1, 15});
+  made.queue(1, 1, 15);
   CHECK(made.needs_beside(0) == capacity{1, 15});
   CHECK(made.needs_beside(1) == capacity{0, 0});
   CHECK(made.room(0, {9, 85}) == constraint::none);
@@ -63,16 +63,16 @@ TEST_CASE("the bounds are found in their order") {
 
 TEST_CASE("need is the part of the unmet floor that is asked for") {
   ledger made = accounts();
-  made.queue(0, {3, 70});
+  made.queue(0, 3, 70);
   CHECK(made[0].need == capacity{3, 40});
   made.take(0, {2, 10});
   CHECK(made[0].need == capacity{2, 30});
   made.take(0, {5, 50});
   CHECK(made[0].need == capacity{0, 0});
   made.give(0, {5, 50});
-  made.unqueue(0, {2, 69});
+  made.unqueue(0, 2, 69);
   CHECK(made[0].need == capacity{1, 1});
-  made.unqueue(0, {1, 1});
+  made.unqueue(0, 1, 1);
   CHECK(made[0].need == capacity{0, 0});
   CHECK(made.needs_beside(1) == capacity{0, 0});
 }
@@ -95,7 +95,7 @@ TEST_CASE("possible compares with what there could ever be") {
 TEST_CASE("new limits leave what is held and queued") {
   ledger made = accounts();
   made.take(0, {6, 60});
-  made.queue(1, {5, 50});
+  made.queue(1, 5, 50);
   CHECK(made[1].need == capacity{2, 20});
   policy smaller({4, 30});
   smaller[interactive].floor = {0, 0};
@@ -113,8 +113,8 @@ TEST_CASE("the greatest numbers do not wrap") {
   made.configure(rules);
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   CHECK(made.room(0, {1, most}) == constraint::pool_tokens);
-  for (int i = 0; i < 100; ++i) made.queue(1, {1, most});
+  for (int i = 0; i < 100; ++i) made.queue(1, 1, most);
   CHECK(made[1].need.tokens == made[1].floor.tokens);
-  for (int i = 0; i < 100; ++i) made.unqueue(1, {1, most});
+  for (int i = 0; i < 100; ++i) made.unqueue(1, 1, most);
   CHECK(made[1].need == capacity{});
 }

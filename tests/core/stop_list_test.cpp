@@ -26,7 +26,7 @@ TEST_CASE("the newest comes first, in whatever order they are listed") {
   CHECK(list.empty());
   CHECK(list.newest(3) == no_grant);
   std::vector<std::uint32_t> indices;
-  for (std::uint64_t number = 1; number <= 5; ++number) {
+  for (std::uint32_t number = 1; number <= 5; ++number) {
     indices.push_back(all.take());
     all[indices.back()].number = number;
   }
@@ -51,7 +51,7 @@ TEST_CASE("random comings and goings in two classes") {
   stop_list list(all);
   std::mt19937_64 draw(5);
   std::vector<std::uint32_t> indices;
-  for (std::uint64_t number = 0; number < 60; ++number) {
+  for (std::uint32_t number = 0; number < 60; ++number) {
     indices.push_back(all.take());
     all[indices.back()].number = number;
   }

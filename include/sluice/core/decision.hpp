@@ -25,6 +25,8 @@ enum class outcome : std::uint8_t {
   waiting,
   /// It was turned away.
   rejected,
+  /// It ran, and is to stop for more urgent work.
+  preempted,
 };
 
 /// Why a request was turned away.

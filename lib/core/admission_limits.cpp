@@ -1,0 +1,171 @@
+// What is learned from work that has ended, and the limits that move by it.
+#include "core/admission_state.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace sluice::core {
+
+std::optional<service_estimate> admission::state::expect(const candidate& what) const noexcept {
+  if (services_.empty()) return std::nullopt;
+  // Without a known split, what is asked for is mostly input.
+  const std::int64_t input = what.asked.tokens - what.output;
+  return services_.predict(what.model, what.workload, input, what.output > 0 ? what.output : unlimited);
+}
+
+admission::state::forecast admission::state::foresee(const candidate& what, capacity ahead, bool waits) const noexcept {
+  forecast made;
+  instant hoped = now_;
+  if (waits) {
+    const capacity free = ledger_.free();
+    const auto wait = drain_.estimate(ahead.slots + what.asked.slots - free.slots,
+                                      ahead.tokens + what.asked.tokens - free.tokens, now_);
+    if (wait) {
+      made.start = after(now_, *wait);
+      hoped = after(now_, duration(static_cast<std::int64_t>(static_cast<double>(std::min(*wait, duration::max() / 4).count()) *
+                                                             rules_.feasibility.wait_share)));
+    }
+  } else {
+    made.start = now_;
+  }
+  if (what.deadline == never && !needs_time_) return made;
+  if (const auto expected = expect(what)) made.service = expected->total;
+  if (what.deadline == never || !rules_.feasibility.enabled) return made;
+  if (made.service > duration::zero()) {
+    const double share = static_cast<double>(made.service.count()) * rules_.feasibility.service_share;
+    hoped = after(hoped, duration(static_cast<std::int64_t>(share)));
+  }
+  made.feasible = hoped <= what.deadline;
+  return made;
+}
+
+bool admission::state::hopeless(std::uint32_t index) const noexcept {
+  if (tickets_[index].deadline == never || !rules_.feasibility.enabled) return false;
+  return !in_time(candidate_of(index));
+}
+
+capacity admission::state::ahead_of(std::uint32_t index) const noexcept {
+  const ticket& which = tickets_[index];
+  const std::size_t c = which.workload;
+  wide tokens = 0;
+  std::int64_t slots = 0;
+  for (std::size_t other = 0; other < class_count_; ++other) {
+    const bool before = other == c ? which.deadline >= latest_deadline_[c] && !queue_.ordered_by_cost(c)
+                                   : rules_.classes[other].priority > rules_.classes[c].priority;
+    if (!before) continue;
+    slots += ledger_[other].queued_slots;
+    tokens += ledger_[other].queued_tokens;
+    if (other != c) continue;
+    slots -= which.slots;
+    tokens -= which.tokens;
+  }
+  return {std::max<std::int64_t>(0, slots),
+          static_cast<std::int64_t>(std::clamp<wide>(tokens, 0, std::int64_t{1} << 61))};
+}
+
+bool admission::state::cannot_make_it(std::uint32_t index) const noexcept {
+  if (tickets_[index].deadline == never || !rules_.feasibility.enabled || queue_.is_parked(index)) return false;
+  return !foresee(candidate_of(index), ahead_of(index), true).feasible;
+}
+
+// When there is less, or it comes more slowly, what was feasible may be so no longer.
+void admission::state::reject_infeasible(effects& out) {
+  if (!rules_.feasibility.enabled) return;
+  for (std::uint32_t index = 0; index < tickets_.size() && !queue_.empty(); ++index) {
+    if (tickets_[index].state != ticket::phase::waiting || !cannot_make_it(index)) continue;
+    const std::size_t c = tickets_[index].workload;
+    count_miss(c);
+    reject_waiter(index, reason::infeasible, bound_of(index), out);
+    watch_overload(c);
+  }
+}
+
+void admission::state::note_first_token(std::uint32_t index) noexcept {
+  if (!needs_time_) return;
+  const ticket& which = tickets_[index];
+  grant& running = grants_[which.grant];
+  const auto late = std::chrono::duration_cast<std::chrono::microseconds>(now_ - running.since).count();
+  running.first_token = static_cast<std::uint32_t>(std::clamp<std::int64_t>(late, 1, 0xffff'ffff));
+  for (std::uint32_t left = elastic_classes_; left != 0; left &= left - 1) {
+    const auto c = static_cast<std::size_t>(std::countr_zero(left));
+    if (rules_.classes[which.workload].priority <= rules_.classes[c].priority) continue;
+    elastic_[c].observe_first_token(now_ - which.arrived, now_);
+  }
+}
+
+void admission::state::learn(std::uint32_t index, const grant& ended, effects& out) {
+  const ticket& which = tickets_[index];
+  service_sample sample;
+  sample.input_tokens = ended.used.input_tokens;
+  sample.output_tokens = ended.used.output_tokens;
+  sample.reserved_output = which.output;
+  sample.total = now_ - ended.since;
+  if (ended.first_token != 0) sample.to_first_token = std::chrono::microseconds(ended.first_token);
+  if (!sample.usable()) return;
+  static_cast<void>(services_.learn(which.detailed ? detail_of(index).model : model{}, which.workload, sample, now_));
+  if (!adaptive_.enabled()) return;
+  const std::int64_t before = adaptive_.limit();
+  if (adaptive_.sample(sample, ended.beside, adaptive_bound_at_ >= ended.since, now_)) apply_adaptive(before, out);
+}
+
+void admission::state::apply_adaptive(std::int64_t before, effects& out) {
+  ledger_.limit_slots(adaptive_.limit());
+  if (adaptive_.limit() < before) reject_infeasible(out);
+}
+
+void admission::state::signal(request_id id, provider_signal what, instant now, effects& out) {
+  advance(now);
+  static_cast<void>(id);
+  if (!adaptive_.enabled()) return;
+  const std::int64_t before = adaptive_.limit();
+  if (adaptive_.signal(what, now_)) apply_adaptive(before, out);
+  if (!queue_.empty()) settle(out);
+}
+
+void admission::state::pause(instant until, instant now, effects& out) {
+  advance(now);
+  if (until <= paused_until_) return;
+  paused_until_ = until;
+  if (!queue_.empty()) settle(out);
+}
+
+void admission::state::move_limits(effects& out) {
+  bool raised = false;
+  for (std::uint32_t left = elastic_classes_; left != 0; left &= left - 1) {
+    const auto c = static_cast<std::size_t>(std::countr_zero(left));
+    if (elastic_[c].next_update() > now_) continue;
+    duration oldest{-1};
+    for (std::uint32_t others = queue_.waiting_classes(); others != 0; others &= others - 1) {
+      const auto other = static_cast<std::size_t>(std::countr_zero(others));
+      if (rules_.classes[other].priority <= rules_.classes[c].priority) continue;
+      oldest = std::max(oldest, now_ - tickets_[next_of(other)].arrived);
+    }
+    const bool waits = (queue_.waiting_classes() >> c & 1U) != 0;
+    const bool binding = waits && ledger_.room(c, tickets_[next_of(c)].asked()) == constraint::class_slots;
+    const std::int64_t before = elastic_[c].cap();
+    if (!elastic_[c].update(oldest, binding, now_)) continue;
+    ledger_.limit_class(c, elastic_[c].cap());
+    raised = raised || elastic_[c].cap() > before;
+  }
+  if (raised) serve(out);
+}
+
+void admission::state::watch_overload(std::size_t c) {
+  const bool on = overloads_[c].active(now_);
+  counts_[c].overloaded = on;
+  if (on == queue_.ordered_by_cost(c)) return;
+  if (on) {
+    queue_.order_by_cost(c, [this](std::uint32_t index) { return expected_cost(index); });
+  } else {
+    queue_.forget_costs(c);
+  }
+}
+
+// In nanoseconds of service when that is known, else in tokens: within a class one of the two is known for all.
+std::uint64_t admission::state::expected_cost(std::uint32_t index) const noexcept {
+  const candidate what = candidate_of(index);
+  if (const auto expected = expect(what)) return static_cast<std::uint64_t>(expected->total.count());
+  return static_cast<std::uint64_t>(what.asked.tokens);
+}
+
+}  // namespace sluice::core

@@ -1,0 +1,109 @@
+// Runs: what they may spend, and who waits for one of them to be able to pay.
+#include "core/admission_state.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace sluice::core {
+
+expected<run_id, error> admission::state::open_run(const run_options& what, instant now) {
+  advance(now);
+  auto opened = runs_.open(what, next_sequence_++);
+  keep_thresholds();
+  return opened;
+}
+
+expected<void, error> admission::state::extend_run(run_id id, const spending& more, instant now, effects& out) {
+  advance(now);
+  if (auto done = runs_.extend(id, more); !done) return done;
+  keep_thresholds();
+  unpark(id.index, out);
+  settle(out);
+  return {};
+}
+
+bool admission::state::close_run(run_id id, instant now, effects& out) {
+  const std::uint32_t node = runs_.find(id);
+  if (node == no_run) return runs_.close(id);
+  advance(now);
+  const auto belongs = [this, node](std::uint32_t run) {
+    while (run != no_run && run != node) run = runs_[run].parent;
+    return run == node;
+  };
+  for (std::uint32_t index = 0; index < tickets_.size() && !queue_.empty(); ++index) {
+    const ticket& each = tickets_[index];
+    if (each.state != ticket::phase::waiting || !each.detailed || !belongs(detail_of(index).run)) continue;
+    reject_waiter(index, reason::unknown_run, constraint::none, out);
+  }
+  // Whoever waits for this run to be able to pay is a part of it, and gone; its parent gets back what was carved out.
+  const std::uint32_t parent = runs_[node].parent;
+  runs_.close(id);
+  keep_thresholds();
+  if (parent != no_run) {
+    for (std::uint32_t above = parent; above != no_run; above = runs_.payer_above(above)) unpark(above, out);
+  }
+  settle(out);
+  return true;
+}
+
+void admission::state::flush_thresholds(effects& out) {
+  for (const budget_crossing& each : pending_) {
+    out.list.push_back({effect::kind::budget_threshold, each.percent, {}, each.tag, {}});
+  }
+  pending_.clear();
+}
+
+budget_verdict admission::state::pay(std::uint32_t index) noexcept {
+  if (!tickets_[index].detailed) return {};
+  detail& more = detail_of(index);
+  if (more.run == no_run) return {};
+  const spending price = candidate_of(index).price();
+  const budget_verdict verdict = runs_.check(more.run, price, more.finalising);
+  if (verdict.what != budget_verdict::kind::ok) return verdict;
+  runs_.reserve(more.run, price);
+  more.paid = true;
+  keep_thresholds();
+  return verdict;
+}
+
+void admission::state::settle_price(std::uint32_t index, const spending& used, effects& out) {
+  if (!tickets_[index].detailed) return;
+  detail& more = detail_of(index);
+  if (!more.paid) return;
+  more.paid = false;
+  // A run may be known no longer once its last reservation has ended, but not while somebody waits for it.
+  std::array<std::uint32_t, budget::most_depth> waited_for;
+  std::size_t count = 0;
+  for (std::uint32_t node = more.run; node != no_run; node = runs_.payer_above(node)) {
+    if (runs_.parked(node) != nowhere) waited_for[count++] = node;
+  }
+  runs_.settle(more.run, candidate_of(index).price(), used);
+  keep_thresholds();
+  for (std::size_t n = 0; n < count; ++n) unpark(waited_for[n], out);
+  if (!pending_.empty()) flush_thresholds(out);
+}
+
+void admission::state::unpark(std::uint32_t node, effects& out) {
+  while (runs_.parked(node) != nowhere) {
+    const std::uint32_t index = queue_.head_of_parked(runs_.parked(node));
+    const detail& more = detail_of(index);
+    const budget_verdict verdict = runs_.check(more.run, candidate_of(index).price(), more.finalising);
+    switch (verdict.what) {
+      case budget_verdict::kind::ok:
+        dequeue(index);
+        static_cast<void>(pay(index));
+        enqueue(index);
+        break;
+      case budget_verdict::kind::wait:
+        if (verdict.node == node) return;
+        dequeue(index);
+        park(index, verdict.node);
+        break;
+      case budget_verdict::kind::exhausted:
+        reject_waiter(index, reason::budget_exhausted, bound_of(verdict), out);
+        break;
+    }
+  }
+}
+
+}  // namespace sluice::core

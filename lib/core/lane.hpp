@@ -1,0 +1,55 @@
+/// \file
+/// One line of waiters: the earliest deadline first, then the age of the root run, then age.
+#pragma once
+
+#include "core/dary_heap.hpp"
+#include "core/ticket.hpp"
+
+#include <sluice/core/time.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace sluice::core {
+
+/// A waiter in its lane. Sixteen bytes, so that four children are one cache line. Deadlines come before all that have
+/// none, and those are in the order of their ranks: one number says both.
+struct lane_item {
+  std::uint64_t key;
+  std::uint32_t index;
+  /// The low half of the rank: the difference is exact while two are within 2^31 of each other.
+  std::uint32_t rank;
+};
+
+inline constexpr std::uint64_t no_deadline_key = std::uint64_t{1} << 63;
+inline constexpr std::int64_t deadline_origin = std::int64_t{1} << 62;
+
+[[nodiscard]] inline std::uint64_t lane_key(instant deadline, std::uint64_t rank) noexcept {
+  if (deadline == never) return no_deadline_key + rank;
+  return static_cast<std::uint64_t>(deadline.time_since_epoch().count() + deadline_origin);
+}
+[[nodiscard]] inline instant deadline_of(std::uint64_t key) noexcept {
+  return key >= no_deadline_key ? never : instant(duration(static_cast<std::int64_t>(key) - deadline_origin));
+}
+
+struct lane_order {
+  const tickets* all = nullptr;
+  std::vector<std::uint32_t>* places = nullptr;
+  [[nodiscard]] bool before(const lane_item& a, const lane_item& b) const noexcept {
+    if (a.key != b.key) return a.key < b.key;
+    if (a.rank != b.rank) return static_cast<std::int32_t>(a.rank - b.rank) < 0;
+    return (*all)[a.index].sequence < (*all)[b.index].sequence;
+  }
+  void moved(const lane_item& which, std::size_t place) const noexcept {
+    (*places)[which.index] = static_cast<std::uint32_t>(place);
+  }
+};
+
+struct lane {
+  dary_heap<lane_item, lane_order> waiting;
+  /// Its place among the lanes by the deadline of their first, or `nowhere`; and that deadline.
+  std::uint32_t expiry_place = 0xffff'ffff;
+  std::uint64_t expiry_key = no_deadline_key;
+};
+
+}  // namespace sluice::core
