@@ -43,7 +43,7 @@ std::int64_t mark_of(std::int64_t limit, std::uint32_t percent) noexcept {
 
 bool reached(const run_node& which, std::uint32_t percent) noexcept {
   return std::any_of(which.accounts.begin(), which.accounts.end(), [percent](const budget_account& account) {
-    return account.limit != unlimited && account.spent + account.reserved >= mark_of(account.limit, percent);
+    return account.limit != unlimited && account.committed >= mark_of(account.limit, percent);
   });
 }
 
@@ -84,19 +84,21 @@ expected<run_id, error> budget::open(const run_options& what, std::uint64_t rank
   run_node& made = nodes_[index];
   const std::uint32_t generation = made.generation;
   made = run_node{};
+  made.index = index;
   made.generation = generation;
   made.tag = what.tag;
   made.parent = *parent;
   made.kept = made.open = true;
   if (is_root) {
     made.rank = rank;
-    made.root = index;
+    made.top = &made;
     made.depth = 1;
   } else {
     run_node& above = nodes_[*parent];
     ++above.children;
     made.rank = above.rank;
-    made.root = above.root;
+    made.top = above.top;
+    made.payer = is_carved ? nullptr : &above;
     made.depth = static_cast<std::uint8_t>(above.depth + 1);
     made.funding = what.funding;
   }
@@ -107,7 +109,7 @@ expected<run_id, error> budget::open(const run_options& what, std::uint64_t rank
     }
   }
   renew_marks(made);
-  if (is_carved) set_aside(*parent, carved(made));
+  if (is_carved) set_aside(nodes_[*parent], carved(made));
   ++kept_;
   return id_of(index);
 }
@@ -150,12 +152,12 @@ expected<void, error> budget::could_carve(std::uint32_t parent, const spending& 
       asked.*axis_members[axis] = amount;
       continue;
     }
-    for (std::uint32_t at = parent; at != no_run; at = payer_above(at)) {
-      const std::int64_t held = nodes_[at].accounts[axis].limit;
+    for (const run_node* payer = &nodes_[parent]; payer != nullptr; payer = payer->payer) {
+      const std::int64_t held = payer->accounts[axis].limit;
       if (held == unlimited) continue;
-      return wrong(
-          errc::refused, std::string("limit.") + axis_names[axis],
-          "unlimited cannot be carved out of the " + number(held) + " of " + name(id_of(at)) + "; set a limit");
+      return wrong(errc::refused, std::string("limit.") + axis_names[axis],
+                   "unlimited cannot be carved out of the " + number(held) + " of " + name(id_of(payer->index)) +
+                       "; set a limit");
     }
   }
   const budget_verdict found = check(parent, asked, false);
@@ -196,6 +198,7 @@ bool budget::close(run_id id) {
   const std::uint32_t node = find_open(id);
   if (node == no_run) return false;
   nodes_[node].open = false;
+  ++nodes_[node].top->closed_kept;
   collect(node);
   return true;
 }
@@ -208,6 +211,7 @@ std::uint32_t budget::find_open(run_id id) const noexcept {
 
 std::uint32_t budget::find(run_id id) const noexcept {
   const std::uint32_t found = find_open(id);
+  if (found == no_run || nodes_[found].top->closed_kept == 0) return found;
   for (std::uint32_t at = found; at != no_run; at = nodes_[at].parent) {
     if (!nodes_[at].open) return no_run;
   }
@@ -223,12 +227,12 @@ std::optional<run_balance> budget::balance(run_id id) const noexcept {
     const budget_account& own = nodes_[node].accounts[axis];
     told.limit.*member = own.limit;
     told.spent.*member = narrowed(own.spent);
-    told.reserved.*member = narrowed(own.reserved);
+    told.reserved.*member = narrowed(own.reserved());
     wide least = unlimited;
-    for (std::uint32_t at = node; at != no_run; at = payer_above(at)) {
-      const budget_account& payer = nodes_[at].accounts[axis];
-      if (payer.limit == unlimited) continue;
-      least = std::min(least, payer.limit - payer.finalise_reserve - payer.spent - payer.reserved);
+    for (const run_node* payer = &nodes_[node]; payer != nullptr; payer = payer->payer) {
+      const budget_account& account = payer->accounts[axis];
+      if (account.limit == unlimited) continue;
+      least = std::min(least, account.limit - account.finalise_reserve - account.committed);
     }
     told.remaining.*member = narrowed(std::max<wide>(least, 0));
   }
@@ -238,20 +242,18 @@ std::optional<run_balance> budget::balance(run_id id) const noexcept {
 budget_verdict budget::check(std::uint32_t node, const spending& asked, bool finalising) const noexcept {
   const amounts wanted = widened(asked);
   budget_verdict found;
-  for (std::uint32_t at = node; at != no_run; at = payer_above(at)) {
-    const run_node& payer = nodes_[at];
+  for (const run_node* payer = &nodes_[node]; payer != nullptr; payer = payer->payer) {
     for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
-      const budget_account& account = payer.accounts[axis];
+      const budget_account& account = payer->accounts[axis];
       if (account.limit == unlimited) continue;
       const std::int64_t limit = account.limit - (finalising ? 0 : account.finalise_reserve);
-      const wide unspent = limit - account.spent;
-      const wide free = unspent - account.reserved;
+      const wide free = limit - account.committed;
       if (free >= wanted[axis]) continue;
-      const bool exhausted = unspent < wanted[axis];
+      const bool exhausted = limit - account.spent < wanted[axis];
       if (!exhausted && found.what != budget_verdict::kind::ok) continue;
       found = {exhausted ? budget_verdict::kind::exhausted : budget_verdict::kind::wait,
                static_cast<budget_axis>(axis),
-               at,
+               payer->index,
                limit,
                narrowed(std::max<wide>(free, 0)),
                narrowed(wanted[axis] - free)};
@@ -263,43 +265,43 @@ budget_verdict budget::check(std::uint32_t node, const spending& asked, bool fin
 
 void budget::reserve(std::uint32_t node, const spending& asked) noexcept {
   start_event();
-  ++nodes_[node].in_flight;
-  nodes_[nodes_[node].root].started = true;
-  set_aside(node, widened(asked));
+  run_node& spender = nodes_[node];
+  ++spender.in_flight;
+  spender.top->started = true;
+  set_aside(spender, widened(asked));
 }
 
 void budget::settle(std::uint32_t node, const spending& reserved, const spending& used) noexcept {
   start_event();
-  pay(node, widened(reserved), widened(used));
-  --nodes_[node].in_flight;
+  run_node& spender = nodes_[node];
+  pay(spender, widened(reserved), widened(used));
+  --spender.in_flight;
   collect(node);
 }
 
-void budget::set_aside(std::uint32_t node, const amounts& asked) noexcept {
-  for (std::uint32_t at = node; at != no_run; at = payer_above(at)) {
-    run_node& payer = nodes_[at];
+void budget::set_aside(run_node& lowest, const amounts& asked) noexcept {
+  for (run_node* payer = &lowest; payer != nullptr; payer = payer->payer) {
     bool marked = false;
     for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
-      budget_account& account = payer.accounts[axis];
-      account.reserved += asked[axis];
-      marked = marked || account.spent + account.reserved >= account.mark;
+      budget_account& account = payer->accounts[axis];
+      account.committed += asked[axis];
+      marked = marked || account.committed >= account.mark;
     }
-    if (marked) tell_thresholds(payer);
+    if (marked) tell_thresholds(*payer);
   }
 }
 
-void budget::pay(std::uint32_t node, const amounts& reserved, const amounts& used) noexcept {
-  for (std::uint32_t at = node; at != no_run; at = payer_above(at)) {
-    run_node& payer = nodes_[at];
+void budget::pay(run_node& lowest, const amounts& reserved, const amounts& used) noexcept {
+  for (run_node* payer = &lowest; payer != nullptr; payer = payer->payer) {
     bool marked = false;
     for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
-      budget_account& account = payer.accounts[axis];
-      account.reserved -= reserved[axis];
+      budget_account& account = payer->accounts[axis];
+      account.committed += used[axis] - reserved[axis];
       account.spent += used[axis];
-      marked = marked || account.spent + account.reserved >= account.mark;
+      marked = marked || account.committed >= account.mark;
     }
-    if (marked) tell_thresholds(payer);
-    if (payer.open && payer.parked != no_run) eased_[eased_count_++] = at;
+    if (marked) tell_thresholds(*payer);
+    if (payer->open && payer->parked != no_run) eased_[eased_count_++] = payer->index;
   }
 }
 
@@ -316,9 +318,10 @@ void budget::collect(std::uint32_t node) noexcept {
     if (ended.open || ended.in_flight != 0 || ended.children != 0) return;
     const std::uint32_t parent = ended.parent;
     if (ended.funding == run_funding::carve) {
-      pay(parent, carved(ended), {ended.accounts[0].spent, ended.accounts[1].spent, ended.accounts[2].spent});
+      pay(nodes_[parent], carved(ended), {ended.accounts[0].spent, ended.accounts[1].spent, ended.accounts[2].spent});
     }
     if (parent != no_run) --nodes_[parent].children;
+    --ended.top->closed_kept;
     ended.kept = false;
     // No run has generation zero: an id left at its default names none.
     if (++ended.generation == 0) ended.generation = 1;

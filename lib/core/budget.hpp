@@ -58,23 +58,32 @@ struct budget_account {
   /// Spent and set aside together, at which the next threshold is crossed.
   std::int64_t mark = unlimited;
   wide spent = 0;
-  wide reserved = 0;
+  /// Spent and set aside: kept together, because each step asks for the sum.
+  wide committed = 0;
+
+  [[nodiscard]] wide reserved() const noexcept { return committed - spent; }
 };
 
 /// One run.
 struct run_node {
   std::array<budget_account, budget_axis_count> accounts{};
+  /// The next payer above; none for a root or a carved run. Cells do not move, and every step from index to cell
+  /// counts.
+  run_node* payer = nullptr;
+  run_node* top = nullptr;
   std::uint64_t tag = 0;
   std::uint64_t rank = 0;
+  std::uint32_t index = 0;
   std::uint32_t generation = 1;
   /// `no_run` for a root.
   std::uint32_t parent = no_run;
-  std::uint32_t root = no_run;
   /// For whoever uses the tree: the lane of those that wait for this run to be able to pay. `no_run` when it opens.
   std::uint32_t parked = no_run;
   /// Runs right below it that are still kept, and reservations of its own that have not ended.
   std::uint32_t children = 0;
   std::uint32_t in_flight = 0;
+  /// Of a root: how many runs of its tree are closed and still kept.
+  std::uint32_t closed_kept = 0;
   /// The next free cell, when it is nobody's.
   std::uint32_t link = 0;
   std::uint8_t depth = 0;
@@ -142,14 +151,15 @@ class budget {
   [[nodiscard]] std::span<const std::uint32_t> eased() const noexcept { return {eased_.data(), eased_count_}; }
 
   /// Whether anything was ever reserved for the task, the tree, that a run is a part of.
-  [[nodiscard]] bool started(std::uint32_t node) const noexcept { return nodes_[nodes_[node].root].started; }
+  [[nodiscard]] bool started(std::uint32_t node) const noexcept { return nodes_[node].top->started; }
   /// The number with which its root was opened.
   [[nodiscard]] std::uint64_t root_rank(std::uint32_t node) const noexcept { return nodes_[node].rank; }
   [[nodiscard]] std::uint64_t tag(std::uint32_t node) const noexcept { return nodes_[node].tag; }
   [[nodiscard]] run_id id_of(std::uint32_t node) const noexcept { return {node, nodes_[node].generation}; }
   /// The next payer above, or `no_run`.
   [[nodiscard]] std::uint32_t payer_above(std::uint32_t node) const noexcept {
-    return nodes_[node].funding == run_funding::carve ? no_run : nodes_[node].parent;
+    const run_node* const above = nodes_[node].payer;
+    return above == nullptr ? no_run : above->index;
   }
   [[nodiscard]] std::uint32_t& parked(std::uint32_t node) noexcept { return nodes_[node].parked; }
 
@@ -166,8 +176,8 @@ class budget {
   [[nodiscard]] std::uint32_t find_open(run_id id) const noexcept;
   [[nodiscard]] expected<std::uint32_t, error> find_parent(const run_options& what) const;
   [[nodiscard]] expected<void, error> could_carve(std::uint32_t parent, const spending& limit) const;
-  void set_aside(std::uint32_t node, const amounts& asked) noexcept;
-  void pay(std::uint32_t node, const amounts& reserved, const amounts& used) noexcept;
+  void set_aside(run_node& lowest, const amounts& asked) noexcept;
+  void pay(run_node& lowest, const amounts& reserved, const amounts& used) noexcept;
   void tell_thresholds(run_node& which) noexcept;
   void collect(std::uint32_t node) noexcept;
 

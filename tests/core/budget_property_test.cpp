@@ -144,15 +144,15 @@ class paired_trees {
       for (std::size_t axis = 0; axis < 3; ++axis) {
         const budget_account& account = tested_[each.id.index].accounts[axis];
         REQUIRE(account.limit == each.limit[axis]);
-        REQUIRE(account.reserved == plain_.reserved(run, axis));
+        REQUIRE(account.reserved() == plain_.reserved(run, axis));
         REQUIRE(account.spent == plain_.spent(run, axis));
         for (std::size_t next = reached; next < budget::thresholds.size(); ++next) {
-          const wide used = account.spent + account.reserved;
+          const wide used = account.committed;
           if (account.limit != unlimited && used > 0 && used * 100 >= wide{account.limit} * budget::thresholds[next]) {
             reached = next + 1;
           }
         }
-        REQUIRE((overrun_ || account.limit == unlimited || account.spent + account.reserved <= account.limit));
+        REQUIRE((overrun_ || account.limit == unlimited || account.committed <= account.limit));
       }
       REQUIRE(tested_[each.id.index].told >= reached);
     }
@@ -164,7 +164,8 @@ class paired_trees {
     while (!plain_.live.empty()) end();
     for (std::size_t run = 0; run < plain_.runs.size(); ++run) {
       if (!plain_.runs[run].open || carries_carve(run)) continue;
-      for (const budget_account& account : tested_[plain_.runs[run].id.index].accounts) REQUIRE(account.reserved == 0);
+      for (const budget_account& account : tested_[plain_.runs[run].id.index].accounts)
+        REQUIRE(account.reserved() == 0);
     }
     while (tested_.size() != 0) close(pick(plain_.runs.size()));
     compare();
