@@ -54,8 +54,8 @@ std::optional<std::string> admission::state::broken_runs() const {
   for (std::uint32_t node = 0; node < runs_.cells(); ++node) {
     for (std::size_t axis = 0; runs_[node].kept && axis < budget_axis_count; ++axis) {
       const budget_account& own = runs_[node].accounts[axis];
-      if (own.reserved != aside[node][axis]) return "I1: what run " + std::to_string(node) + " has set aside differs";
-      if (own.spent < 0 || own.reserved < 0) return "I2: an account of a run is negative";
+      if (own.reserved() != aside[node][axis]) return "I1: what run " + std::to_string(node) + " has set aside differs";
+      if (own.spent < 0 || own.reserved() < 0) return "I2: an account of a run is negative";
     }
   }
   return std::nullopt;
