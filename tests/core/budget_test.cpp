@@ -1,74 +1,20 @@
 #include "core/budget.hpp"
 
+#include "core/run_tree.hpp"
+
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
-#include <utility>
-#include <vector>
 
 using namespace sluice;
 using namespace sluice::core;
+using namespace sluice::core::testing;
 using kind = budget_verdict::kind;
 
-namespace {
-
-constexpr spending tokens(std::int64_t amount) { return {amount, 0, 0}; }
-constexpr spending at_most(std::int64_t amount) { return {amount, unlimited, unlimited}; }
-constexpr std::int64_t huge = std::int64_t{1} << 62;
-
-class tree {
- public:
-  run_id open(const run_options& what) {
-    const auto opened = all.open(what, 0);
-    REQUIRE(opened.has_value());
-    return *opened;
-  }
-  run_id root(std::int64_t limit, std::uint64_t tag = 0) { return open({.limit = at_most(limit), .tag = tag}); }
-  run_id child(run_id parent, run_funding funding = run_funding::share, std::int64_t limit = unlimited,
-               std::uint64_t tag = 0) {
-    return open({.parent = parent, .funding = funding, .limit = at_most(limit), .tag = tag});
-  }
-
-  /// The error of an opening that is refused.
-  error refusal(const run_options& what) {
-    const std::size_t before = all.size();
-    const auto opened = all.open(what, 0);
-    REQUIRE(!opened.has_value());
-    CHECK(all.size() == before);
-    return opened.error();
-  }
-
-  kind check(run_id id, std::int64_t asked, bool finalising = false) const {
-    return all.check(id.index, tokens(asked), finalising).what;
-  }
-  void reserve(run_id id, std::int64_t asked) { all.reserve(id.index, tokens(asked)); }
-  void release(run_id id, std::int64_t asked) { all.release(id.index, tokens(asked)); }
-  void settle(run_id id, std::int64_t reserved, std::int64_t used) {
-    all.settle(id.index, tokens(reserved), tokens(used));
-  }
-
-  std::int64_t spent(run_id id) const { return all.balance(id).value().spent.tokens; }
-  std::int64_t reserved(run_id id) const { return all.balance(id).value().reserved.tokens; }
-  std::int64_t remaining(run_id id) const { return all.balance(id).value().remaining.tokens; }
-
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> crossings() const {
-    std::vector<std::pair<std::uint64_t, std::uint32_t>> told;
-    for (const budget_crossing& each : all.crossings()) told.emplace_back(each.tag, each.percent);
-    return told;
-  }
-  std::vector<std::uint32_t> eased() const { return {all.eased().begin(), all.eased().end()}; }
-
-  budget all;
-};
-
-using told = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
-using nodes = std::vector<std::uint32_t>;
-
-}  // namespace
-
 TEST_CASE("what is reserved is set aside at all payers, and what is settled is spent at all of them") {
-  tree runs;
+  run_tree runs;
   const run_id top = runs.root(1'000);
   const run_id middle = runs.child(top, run_funding::cap, 600);
   const run_id low = runs.child(middle);
@@ -88,7 +34,7 @@ TEST_CASE("what is reserved is set aside at all payers, and what is settled is s
 }
 
 TEST_CASE("what is released leaves no trace but that the task has started") {
-  tree runs;
+  run_tree runs;
   const run_id top = runs.root(100);
   const run_id low = runs.child(top);
   CHECK(!runs.all.started(low.index));
@@ -102,7 +48,7 @@ TEST_CASE("what is released leaves no trace but that the task has started") {
 }
 
 TEST_CASE("setting a carve aside does not start a task") {
-  tree runs;
+  run_tree runs;
   const run_id top = runs.root(100);
   const run_id low = runs.child(top, run_funding::carve, 50);
   CHECK(!runs.all.started(top.index));
@@ -111,7 +57,7 @@ TEST_CASE("setting a carve aside does not start a task") {
 }
 
 TEST_CASE("the three axes are reckoned apart") {
-  tree runs;
+  run_tree runs;
   const run_id top = runs.open({.limit = {1'000, 2, 50}});
   const auto verdict = [&](const spending& asked) { return runs.all.check(top.index, asked, false); };
   CHECK(verdict({1'000, 2, 50}).what == kind::ok);
@@ -125,7 +71,7 @@ TEST_CASE("the three axes are reckoned apart") {
 }
 
 TEST_CASE("a run waits while what it lacks is only set aside, and is exhausted once it is spent") {
-  tree runs;
+  run_tree runs;
   const run_id top = runs.root(100);
   runs.reserve(top, 70);
   CHECK(runs.check(top, 30) == kind::ok);
@@ -148,7 +94,7 @@ TEST_CASE("a run waits while what it lacks is only set aside, and is exhausted o
 }
 
 TEST_CASE("the lowest run that cannot pay is named, but one that is exhausted goes before it") {
-  tree runs;
+  run_tree runs;
   const run_id top = runs.root(100);
   const run_id middle = runs.child(top, run_funding::cap, 80);
   const run_id low = runs.child(middle, run_funding::cap, 60);
@@ -168,7 +114,7 @@ TEST_CASE("the lowest run that cannot pay is named, but one that is exhausted go
 }
 
 TEST_CASE("of several that are exhausted the lowest is named, with its first axis") {
-  tree runs;
+  run_tree runs;
   const run_id top = runs.open({.limit = {100, 1, 1}});
   const run_id low = runs.open({.parent = top, .funding = run_funding::cap, .limit = {unlimited, 1, 1}});
   const budget_verdict verdict = runs.all.check(low.index, {101, 2, 2}, false);
@@ -178,7 +124,7 @@ TEST_CASE("of several that are exhausted the lowest is named, with its first axi
 }
 
 TEST_CASE("exhausted on a later axis goes before waiting for an earlier one") {
-  tree runs;
+  run_tree runs;
   const run_id top = runs.open({.limit = {100, 10, 5}});
   runs.all.reserve(top.index, {100, 1, 0});
   const budget_verdict verdict = runs.all.check(top.index, {1, 1, 6}, false);
@@ -187,7 +133,7 @@ TEST_CASE("exhausted on a later axis goes before waiting for an earlier one") {
 }
 
 TEST_CASE("a child's limit above its parent's does not widen the parent's") {
-  tree runs;
+  run_tree runs;
   const run_id top = runs.root(100);
   const run_id low = runs.child(top, run_funding::cap, 1'000);
   CHECK(runs.check(low, 100) == kind::ok);
@@ -196,7 +142,7 @@ TEST_CASE("a child's limit above its parent's does not widen the parent's") {
 }
 
 TEST_CASE("a share has no limit of its own, whatever it says") {
-  tree runs;
+  run_tree runs;
   const run_id top = runs.root(100);
   const run_id low = runs.child(top, run_funding::share, 10);
   CHECK(runs.check(low, 100) == kind::ok);
@@ -204,7 +150,7 @@ TEST_CASE("a share has no limit of its own, whatever it says") {
 }
 
 TEST_CASE("after an overrun nothing is paid, not even what asks nothing there") {
-  tree runs;
+  run_tree runs;
   const run_id top = runs.open({.limit = {100, unlimited, 10}});
   runs.all.reserve(top.index, {50, 1, 5});
   runs.all.settle(top.index, {50, 1, 5}, {50, 1, 12});
@@ -218,7 +164,7 @@ TEST_CASE("after an overrun nothing is paid, not even what asks nothing there") 
 }
 
 TEST_CASE("the finalise reserve is for the last answer alone") {
-  tree runs;
+  run_tree runs;
   const run_id top = runs.open({.limit = at_most(1'000), .finalise_reserve = {200, 0, 0}});
   const run_id low = runs.child(top);
   CHECK(runs.remaining(low) == 800);
@@ -238,7 +184,7 @@ TEST_CASE("the finalise reserve is for the last answer alone") {
 }
 
 TEST_CASE("a carve is taken out of its parent when it opens, and what it did not spend comes back when it closes") {
-  tree runs;
+  run_tree runs;
   const run_id top = runs.root(1'000);
   const run_id middle = runs.child(top);
   const run_id low = runs.child(middle, run_funding::carve, 300);
@@ -266,7 +212,7 @@ TEST_CASE("a carve is taken out of its parent when it opens, and what it did not
 }
 
 TEST_CASE("a carve that has overspent is settled with all that it spent") {
-  tree runs;
+  run_tree runs;
   const run_id top = runs.root(1'000);
   const run_id low = runs.child(top, run_funding::carve, 100);
   runs.reserve(low, 100);
@@ -278,7 +224,7 @@ TEST_CASE("a carve that has overspent is settled with all that it spent") {
 }
 
 TEST_CASE("a carve out of a carve comes from it alone") {
-  tree runs;
+  run_tree runs;
   const run_id top = runs.root(1'000);
   const run_id outer = runs.child(top, run_funding::carve, 400);
   const run_id inner = runs.child(outer, run_funding::carve, 250);
@@ -296,7 +242,7 @@ TEST_CASE("a carve out of a carve comes from it alone") {
 }
 
 TEST_CASE("a carve that cannot be funded is refused, with the run, the axis and the numbers") {
-  tree runs;
+  run_tree runs;
   const run_id top = runs.root(1'000);
   const run_id low = runs.child(top);
   runs.reserve(top, 800);
@@ -311,7 +257,7 @@ TEST_CASE("a carve that cannot be funded is refused, with the run, the axis and 
 }
 
 TEST_CASE("the finalise reserve cannot be carved away") {
-  tree runs;
+  run_tree runs;
   const run_id top = runs.open({.limit = at_most(1'000), .finalise_reserve = {200, 0, 0}});
   CHECK(runs.refusal({.parent = top, .funding = run_funding::carve, .limit = at_most(801)}).is(errc::refused));
   runs.child(top, run_funding::carve, 800);
@@ -319,7 +265,7 @@ TEST_CASE("the finalise reserve cannot be carved away") {
 }
 
 TEST_CASE("a carve without a limit on an axis needs payers without one, and is booked there all the same") {
-  tree runs;
+  run_tree runs;
   const run_id top = runs.open({.limit = {1'000, unlimited, 50}});
   const error why = runs.refusal({.parent = top, .funding = run_funding::carve, .limit = at_most(100)});
   CHECK(why.is(errc::refused));
@@ -334,7 +280,7 @@ TEST_CASE("a carve without a limit on an axis needs payers without one, and is b
 }
 
 TEST_CASE("options that make no sense are refused by the name of their field") {
-  tree runs;
+  run_tree runs;
   const run_id top = runs.root(100);
   const auto message = [&](const run_options& what) {
     const error why = runs.refusal(what);
@@ -353,7 +299,7 @@ TEST_CASE("options that make no sense are refused by the name of their field") {
 }
 
 TEST_CASE("64 runs above each other are the most") {
-  tree runs;
+  run_tree runs;
   run_id low = runs.root(1'000);
   for (int depth = 2; depth <= 64; ++depth) low = runs.child(low, run_funding::cap, 1'000 - depth, 64);
   const error why = runs.refusal({.parent = low});
@@ -372,237 +318,6 @@ TEST_CASE("64 runs above each other are the most") {
   CHECK(hundred == 63);
 }
 
-TEST_CASE("a closed run is charged no more, nor is anything below it") {
-  tree runs;
-  const run_id top = runs.root(100);
-  const run_id low = runs.child(top);
-  const run_id carve = runs.child(top, run_funding::carve, 10);
-  CHECK(runs.all.find(low) == low.index);
-  CHECK(runs.all.close(top));
-  CHECK(!runs.all.close(top));
-  CHECK(runs.all.find(top) == no_run);
-  CHECK(runs.all.find(low) == no_run);
-  CHECK(runs.all.find(carve) == no_run);
-  CHECK(!runs.all.balance(top).has_value());
-  CHECK(runs.all.balance(low).has_value());
-  CHECK(runs.refusal({.parent = low}).is(errc::invalid_argument));
-  CHECK(runs.all.size() == 3);
-  CHECK(runs.all.close(low));
-  CHECK(runs.all.size() == 2);
-  CHECK(runs.all.close(carve));
-  CHECK(runs.all.size() == 0);
-}
-
-TEST_CASE("the account of a closed run is kept until what runs under it has ended") {
-  tree runs;
-  const run_id top = runs.root(100);
-  const run_id low = runs.child(top, run_funding::carve, 60);
-  runs.reserve(low, 20);
-  runs.reserve(low, 30);
-  CHECK(runs.all.close(low));
-  CHECK(runs.reserved(top) == 60);
-  runs.settle(low, 20, 20);
-  CHECK(runs.reserved(top) == 60);
-  CHECK(runs.all.size() == 2);
-  runs.release(low, 30);
-  CHECK(runs.all.size() == 1);
-  CHECK(runs.reserved(top) == 0);
-  CHECK(runs.spent(top) == 20);
-}
-
-TEST_CASE("the end of the last reservation lets a whole chain of closed runs go") {
-  tree runs;
-  const run_id top = runs.root(100);
-  const run_id outer = runs.child(top, run_funding::carve, 60);
-  const run_id inner = runs.child(outer, run_funding::carve, 30);
-  runs.reserve(inner, 25);
-  runs.all.close(outer);
-  runs.all.close(inner);
-  CHECK(runs.all.size() == 3);
-  runs.settle(inner, 25, 21);
-  CHECK(runs.all.size() == 1);
-  CHECK(runs.spent(top) == 21);
-  CHECK(runs.reserved(top) == 0);
-}
-
-TEST_CASE("no id names a run, or a later run, once its own has ended") {
-  tree runs;
-  CHECK(runs.all.find({}) == no_run);
-  const run_id first = runs.root(100);
-  CHECK(first != run_id{});
-  runs.all.close(first);
-  const run_id second = runs.root(200);
-  CHECK(second.index == first.index);
-  CHECK(second != first);
-  CHECK(runs.all.find(first) == no_run);
-  CHECK(!runs.all.balance(first).has_value());
-  CHECK(!runs.all.close(first));
-  CHECK(!runs.all.extend(first, tokens(1)).has_value());
-  CHECK(runs.all.id_of(second.index) == second);
-  CHECK(runs.remaining(second) == 200);
-}
-
-TEST_CASE("no memory is asked for while there are no more runs than there have been") {
-  budget all;
-  for (int round = 0; round < 1'000; ++round) {
-    std::vector<run_id> open;
-    for (int i = 0; i < 256; ++i) {
-      open.push_back(all.open({.parent = i % 8 == 0 ? run_id{} : open.back()}, 0).value());
-    }
-    for (const run_id each : open) all.close(each);
-    REQUIRE(all.size() == 0);
-  }
-  CHECK(all.cells() == 256);
-}
-
-TEST_CASE("each threshold is told once") {
-  tree runs;
-  const run_id top = runs.root(1'000, 7);
-  runs.reserve(top, 499);
-  CHECK(runs.crossings().empty());
-  runs.reserve(top, 1);
-  CHECK(runs.crossings() == told{{7, 50}});
-  runs.release(top, 499);
-  runs.reserve(top, 499);
-  CHECK(runs.crossings().empty());
-  runs.settle(top, 499, 940);
-  CHECK(runs.crossings() == told{{7, 80}});
-  runs.settle(top, 1, 10);
-  CHECK(runs.crossings() == told{{7, 95}});
-  runs.reserve(top, 50);
-  CHECK(runs.crossings() == told{{7, 100}});
-  runs.settle(top, 50, 500);
-  CHECK(runs.crossings().empty());
-}
-
-TEST_CASE("one event can cross several thresholds, at several runs, on whichever axis is worst") {
-  tree runs;
-  const run_id top = runs.open({.limit = {1'000, 10, unlimited}, .tag = 1});
-  const run_id low =
-      runs.open({.parent = top, .funding = run_funding::cap, .limit = {unlimited, unlimited, 100}, .tag = 2});
-  runs.all.reserve(low.index, {1, 9, 80});
-  CHECK(runs.crossings() == told{{2, 50}, {2, 80}, {1, 50}, {1, 80}});
-  runs.all.reserve(low.index, {950, 0, 14});
-  CHECK(runs.crossings() == told{{1, 95}});
-  runs.all.reserve(low.index, {0, 0, 1});
-  CHECK(runs.crossings() == told{{2, 95}});
-}
-
-TEST_CASE("thresholds are reached exactly, not rounded to") {
-  tree runs;
-  const run_id top = runs.root(3, 1);
-  runs.reserve(top, 1);
-  CHECK(runs.crossings().empty());
-  runs.reserve(top, 1);
-  CHECK(runs.crossings() == told{{1, 50}});
-  runs.reserve(top, 1);
-  CHECK(runs.crossings() == told{{1, 80}, {1, 95}, {1, 100}});
-
-  const run_id nothing = runs.root(0, 2);
-  runs.all.reserve(nothing.index, {0, 1, 0});
-  CHECK(runs.crossings().empty());
-  runs.settle(nothing, 0, 1);
-  CHECK(runs.crossings() == told{{2, 50}, {2, 80}, {2, 95}, {2, 100}});
-}
-
-TEST_CASE("setting a carve aside counts, and so does settling it") {
-  tree runs;
-  const run_id top = runs.root(1'000, 1);
-  const run_id low = runs.child(top, run_funding::carve, 600, 2);
-  CHECK(runs.crossings() == told{{1, 50}});
-  runs.reserve(low, 600);
-  CHECK(runs.crossings() == told{{2, 50}, {2, 80}, {2, 95}, {2, 100}});
-  runs.all.close(low);
-  CHECK(runs.crossings().empty());
-  runs.settle(low, 600, 960);
-  CHECK(runs.crossings() == told{{1, 80}, {1, 95}});
-}
-
-TEST_CASE("an extension lets thresholds be crossed again that are no longer reached") {
-  tree runs;
-  const run_id top = runs.root(100, 1);
-  runs.reserve(top, 96);
-  CHECK(runs.crossings().size() == 3);
-  CHECK(runs.all.extend(top, {}).has_value());
-  runs.reserve(top, 1);
-  CHECK(runs.crossings().empty());
-  CHECK(runs.all.extend(top, tokens(50)).has_value());
-  CHECK(runs.crossings().empty());
-  runs.reserve(top, 20);
-  CHECK(runs.crossings().empty());
-  runs.reserve(top, 3);
-  CHECK(runs.crossings() == told{{1, 80}});
-}
-
-TEST_CASE("an extension makes room, up to no limit at all") {
-  tree runs;
-  const run_id top = runs.root(100);
-  runs.reserve(top, 100);
-  runs.settle(top, 100, 150);
-  CHECK(runs.check(top, 1) == kind::exhausted);
-  CHECK(runs.all.extend(top, tokens(50)).has_value());
-  CHECK(runs.check(top, 0) == kind::ok);
-  CHECK(runs.check(top, 1) == kind::exhausted);
-  CHECK(runs.all.extend(top, tokens(10)).has_value());
-  CHECK(runs.check(top, 10) == kind::ok);
-  CHECK(runs.all.balance(top)->limit.tokens == 160);
-  CHECK(runs.all.extend(top, tokens(unlimited)).has_value());
-  CHECK(runs.check(top, unlimited) == kind::ok);
-  CHECK(runs.remaining(top) == unlimited);
-
-  const error negative = runs.all.extend(top, {0, 0, -5}).error();
-  CHECK(negative.is(errc::invalid_argument));
-  CHECK(negative.message() == "more.money: must not be negative, is -5");
-  const run_id carve = runs.child(top, run_funding::carve);
-  const error carved = runs.all.extend(carve, tokens(1)).error();
-  CHECK(carved.is(errc::invalid_argument));
-  CHECK(carved.message() == "run 1.1 is carved: its limit stays as it was set aside");
-  const error unknown = runs.all.extend({9, 9}, tokens(1)).error();
-  CHECK(unknown.is(errc::invalid_argument));
-  CHECK(unknown.message() == "run 9.9 is not open");
-}
-
-TEST_CASE("runs where somebody is parked are told when something ends there, the lower ones first") {
-  tree runs;
-  const run_id top = runs.root(1'000);
-  const run_id middle = runs.child(top, run_funding::cap, 500);
-  const run_id low = runs.child(middle);
-  CHECK(runs.all.parked(low.index) == no_run);
-  runs.all.parked(top.index) = 11;
-  runs.all.parked(low.index) = 12;
-  runs.reserve(low, 100);
-  CHECK(runs.eased().empty());
-  runs.settle(low, 100, 100);
-  CHECK(runs.eased() == nodes{low.index, top.index});
-  runs.reserve(middle, 100);
-  runs.release(middle, 100);
-  CHECK(runs.eased() == nodes{top.index});
-  CHECK(runs.all.extend(middle, tokens(1)).has_value());
-  CHECK(runs.eased().empty());
-  CHECK(runs.all.extend(top, {}).has_value());
-  CHECK(runs.eased().empty());
-  CHECK(runs.all.extend(top, tokens(1)).has_value());
-  CHECK(runs.eased() == nodes{top.index});
-  CHECK(runs.all.parked(top.index) == 11);
-}
-
-TEST_CASE("the end of a carve is told above it, not what ends inside") {
-  tree runs;
-  const run_id top = runs.root(1'000);
-  const run_id low = runs.child(top, run_funding::carve, 500);
-  runs.all.parked(top.index) = 3;
-  runs.all.parked(low.index) = 4;
-  runs.reserve(low, 100);
-  runs.reserve(low, 100);
-  runs.settle(low, 100, 50);
-  CHECK(runs.eased() == nodes{low.index});
-  runs.all.close(low);
-  CHECK(runs.eased().empty());
-  runs.settle(low, 100, 50);
-  CHECK(runs.eased() == nodes{top.index});
-  CHECK(runs.all.parked(runs.child(top).index) == no_run);
-}
-
 TEST_CASE("a tree has the rank with which its root was opened, and each run its tag") {
   budget all;
   const run_id top = all.open({.tag = 5}, 77).value();
@@ -618,7 +333,7 @@ TEST_CASE("a tree has the rank with which its root was opened, and each run its 
 }
 
 TEST_CASE("the funding of a root says nothing") {
-  tree runs;
+  run_tree runs;
   for (const run_funding funding : {run_funding::share, run_funding::cap, run_funding::carve}) {
     const run_id top = runs.open({.funding = funding, .limit = at_most(10)});
     CHECK(runs.check(top, 10) == kind::ok);
@@ -629,7 +344,8 @@ TEST_CASE("the funding of a root says nothing") {
 }
 
 TEST_CASE("the greatest amounts do not overflow") {
-  tree runs;
+  constexpr std::int64_t huge = std::int64_t{1} << 62;
+  run_tree runs;
   const run_id top = runs.root(unlimited);
   const run_id low = runs.child(top, run_funding::cap, unlimited - 1);
   for (int i = 0; i < 8; ++i) runs.reserve(low, huge);
