@@ -6,6 +6,11 @@
 #include <utility>
 
 namespace sluice::core {
+namespace {
+
+constexpr duration shortest_look = std::chrono::milliseconds(1);
+
+}  // namespace
 
 void admission::state::settle(effects& out) {
   expire(out);
@@ -184,7 +189,9 @@ void admission::state::ask_for_wake(effects& out) {
   for (std::uint32_t left = elastic_classes_; left != 0; left &= left - 1) {
     const auto c = static_cast<std::size_t>(std::countr_zero(left));
     if (queue_.size(c) == 0) continue;
-    next = std::min(next, std::max(elastic_[c].next_update(), after(now_, duration(1))));
+    // What was looked at now and did not move is looked at again in half a window.
+    const instant again = after(now_, std::max<duration>(rules_.classes[c].elastic.window / 2, shortest_look));
+    next = std::min(next, elastic_[c].next_update() > now_ ? elastic_[c].next_update() : again);
   }
   if (next >= armed_) return;
   armed_ = next;
