@@ -76,6 +76,7 @@ class policy {
   /// The class's settings. Precondition: the class is in the table.
   [[nodiscard]] class_policy& operator[](workload which) { return classes.at(which.index()); }
   [[nodiscard]] const class_policy& operator[](workload which) const { return classes.at(which.index()); }
+  friend bool operator==(const policy&, const policy&) = default;
 };
 
 /// Checks that a policy makes sense: no negative number, at most `max_workloads` classes with unique names, class 0
