@@ -43,7 +43,7 @@ TEST_CASE("every field arrives") {
     "classes": {
       "batch": {"priority": -2, "floor": {"slots": 3, "tokens": 900}, "ceiling": {"slots": 30, "tokens": 50000},
                 "preemptible": false, "restore_within_ms": 0, "max_waiting": 5},
-      "audit": {"priority": 7, "floor": {"slots": 1}, "ceiling": {"slots": 2}, "preemptible": true,
+      "audit": {"priority": 7, "floor": {"slots": 1, "tokens": 10}, "ceiling": {"slots": 2}, "preemptible": true,
                 "restore_within_ms": 1500, "max_waiting": 0},
       "interactive": {"floor": {"slots": 20, "tokens": 60000}}
     }
@@ -67,7 +67,7 @@ TEST_CASE("every field arrives") {
   const auto& audit = made->classes[2];
   CHECK(audit.name == "audit");
   CHECK(audit.priority == 7);
-  CHECK(audit.floor == sluice::capacity{1, 0});
+  CHECK(audit.floor == sluice::capacity{1, 10});
   CHECK(audit.ceiling == sluice::capacity{2, sluice::unlimited});
   CHECK(audit.preemptible);
   CHECK(audit.restore_within == 1500ms);
@@ -122,7 +122,7 @@ TEST_CASE("capacity is needed, with both numbers") {
   CHECK(message_of("{}") == "capacity.slots: is missing");
   CHECK(message_of(R"({"capacity": {"tokens": 5}})") == "capacity.slots: is missing");
   CHECK(message_of(R"({"capacity": {"slots": 5}})") == "capacity.tokens: is missing");
-  CHECK(message_of(R"({"capacity": 5})") == "capacity: must be an object with slots and tokens, is 5");
+  CHECK(message_of(R"({"capacity": 5})") == "capacity: must be an object with slots, tokens, is 5");
   CHECK(read_policy(R"({"capacity": {"slots": 0, "tokens": 0}})").has_value());
 }
 
@@ -155,13 +155,13 @@ TEST_CASE("wrong types are named with their value") {
   CHECK(batch_complaint(R"("preemptible": 1)") == "classes.batch.preemptible: must be true or false, is 1");
   CHECK(batch_complaint(R"("preemptible": "true")") ==
         R"(classes.batch.preemptible: must be true or false, is "true")");
-  CHECK(batch_complaint(R"("floor": 3)") == "classes.batch.floor: must be an object with slots and tokens, is 3");
+  CHECK(batch_complaint(R"("floor": 3)") == "classes.batch.floor: must be an object with slots, tokens, is 3");
   CHECK(batch_complaint(R"("ceiling": null)") ==
-        "classes.batch.ceiling: must be an object with slots and tokens, is null");
+        "classes.batch.ceiling: must be an object with slots, tokens, is null");
   CHECK(batch_complaint(R"("restore_within_ms": false)") ==
-        "classes.batch.restore_within_ms: must be a whole number, is false");
+        "classes.batch.restore_within_ms: must be a number of milliseconds, is false");
   CHECK(batch_complaint(R"("max_waiting": {})") == "classes.batch.max_waiting: must be a whole number, is an object");
-  CHECK(batch_complaint(R"("floor": {"slots": {}})") == "classes.batch.floor.slots: must not be an object");
+  CHECK(batch_complaint(R"("floor": {"slots": {}})") == "classes.batch.floor.slots: must be a whole number, is an object");
 }
 
 TEST_CASE("negative numbers are named with their value") {
@@ -210,6 +210,31 @@ TEST_CASE("of a long value the start is shown") {
 TEST_CASE("not a number is not JSON") {
   CHECK(batch_complaint(R"("priority": NaN)").starts_with("line 1, column "));
   CHECK(message_of("{\n\"capacity\": {\"slots\": Infinity}}").starts_with("line 2, column 23: not JSON: "));
+}
+
+TEST_CASE("milliseconds are exact to the nanosecond") {
+  const auto restored = [](std::string_view written) {
+    const auto made = read_policy("{" + head + R"(, "classes": {"batch": {"restore_within_ms": )" + std::string(written) + "}}}");
+    REQUIRE(made);
+    return made->classes[1].restore_within;
+  };
+  CHECK(restored("0.1") == 100us);
+  CHECK(restored("0.000001") == 1ns);
+  CHECK(restored("1.500") == 1500us);
+  CHECK(restored("-0.0") == 0ns);
+  CHECK(restored("9007199254.740993") == 9007199254740993ns);
+  CHECK(restored("9223372036854.775807") == sluice::duration::max());
+  const auto refused = [](std::string_view written) {
+    return batch_complaint(R"("restore_within_ms": )" + std::string(written));
+  };
+  const std::string where = "classes.batch.restore_within_ms: ";
+  CHECK(refused("0.0000001") == where + "must have at most 6 digits after the point, and no exponent, is 0.0000001");
+  CHECK(refused("1.5e3") == where + "must have at most 6 digits after the point, and no exponent, is 1.5e3");
+  CHECK(refused("-0.5") == where + "must not be negative, is -0.5");
+  CHECK(refused("9223372036854.775808") ==
+        where + "must be at most 9223372036854, in plain digits, is 9223372036854.775808");
+  CHECK(refused("99999999999999999999.5").starts_with(where + "must be at most 9223372036854, in plain digits"));
+  CHECK(refused("\"2s\"") == where + "must be a number of milliseconds, is \"2s\"");
 }
 
 TEST_CASE("at most sixteen classes") {

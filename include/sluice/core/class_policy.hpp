@@ -42,6 +42,7 @@ class class_policy {
   std::int64_t largest_request = 0;
   /// The most that may wait in this class.
   std::size_t max_waiting = std::numeric_limits<std::size_t>::max();
+  friend bool operator==(const class_policy&, const class_policy&) = default;
 };
 
 }  // namespace sluice

@@ -15,6 +15,9 @@ namespace sluice {
 class model {
  public:
   constexpr model() noexcept = default;
+  /// Zero: not said.
+  constexpr explicit model(std::uint64_t key) noexcept : key_(key) {}
+  /// From `key_of(name)`.
   constexpr explicit model(std::string_view name) noexcept : key_(key_of(name)) {}
   [[nodiscard]] constexpr std::uint64_t key() const noexcept { return key_; }
   friend constexpr bool operator==(model, model) noexcept = default;
@@ -33,6 +36,7 @@ class model_price {
   /// For a million tokens. Not negative.
   std::int64_t input_per_million = 0;
   std::int64_t output_per_million = 0;
+  friend bool operator==(const model_price&, const model_price&) = default;
 };
 
 }  // namespace sluice

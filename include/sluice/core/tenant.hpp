@@ -40,6 +40,7 @@ class tenant_policy {
   std::int64_t weight = 1;
   /// What it may send, in all classes together.
   rate_limits rates{};
+  friend bool operator==(const tenant_policy&, const tenant_policy&) = default;
 };
 
 }  // namespace sluice
