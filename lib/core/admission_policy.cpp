@@ -50,7 +50,9 @@ void admission::state::put_in_force() {
     elastic_classes_ |= 1U << c;
     ledger_.limit_class(c, elastic_[c].cap());
   }
-  needs_time_ = rules_.feasibility.enabled || rules_.overload.enabled || rules_.adaptive.enabled || rates_.limited() ||
+  const bool promises = std::ranges::any_of(rules_.classes, [](const class_policy& each) { return each.start_within > duration::zero(); });
+  heads_change_ = rules_.feasibility.enabled || tenant_rates_ || promises;
+  needs_time_ = promises || rules_.feasibility.enabled || rules_.overload.enabled || rules_.adaptive.enabled || rates_.limited() ||
                 tenant_rates_ || elastic_classes_ != 0;
 }
 

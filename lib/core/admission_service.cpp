@@ -43,9 +43,11 @@ bool admission::state::entitled(std::size_t c) const noexcept {
 }
 
 std::uint32_t admission::state::next_of(std::size_t c) const noexcept {
-  const std::uint32_t head = queue_.head(c);
-  if (!queue_.ordered_by_cost(c)) return head;
   // Nobody is forgotten: who has waited for long goes by its place.
+  const std::uint32_t late = rules_.classes[c].start_within > duration::zero() ? queue_.late_of(flows_.first(c)) : nowhere;
+  const bool aged = late != nowhere && now_ - tickets_[late].arrived >= rules_.overload.age_cap;
+  const std::uint32_t head = aged ? late : queue_.head(c);
+  if (!queue_.ordered_by_cost(c)) return head;
   if (now_ - tickets_[head].arrived >= rules_.overload.age_cap) return head;
   const std::uint32_t cheapest = queue_.cheapest(c);
   return cheapest == nowhere || flows_[flow_of(cheapest)].paused ? head : cheapest;
@@ -63,9 +65,17 @@ void admission::state::resume_all_flows() noexcept {
   }
 }
 
+// Who is late already gains little by being served before those that need not be.
+bool admission::state::step_aside(std::size_t c, std::uint32_t index) {
+  const duration promise = rules_.classes[c].start_within;
+  if (promise <= duration::zero() || queue_.is_late(index) || now_ - tickets_[index].arrived <= promise) return false;
+  queue_.make_late(index, place_of(index).rank);
+  return true;
+}
+
 void admission::state::prepare_heads(effects& out) {
   if (tenant_rates_) resume_flows();
-  if (!rules_.feasibility.enabled && !tenant_rates_) return;
+  if (!heads_change_) return;
   for (std::uint32_t left = queue_.waiting_classes(); left != 0; left &= left - 1) {
     const auto c = static_cast<std::size_t>(std::countr_zero(left));
     while ((queue_.waiting_classes() >> c & 1U) != 0) {
@@ -76,6 +86,7 @@ void admission::state::prepare_heads(effects& out) {
         watch_overload(c);
         continue;
       }
+      if (step_aside(c, index)) continue;
       if (!tenant_rates_) break;
       const rate_cells& rates = tenants_[tenant_of(index)].rates;
       const rate_charge charge = candidate_of(index).charge();

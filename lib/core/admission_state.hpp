@@ -170,6 +170,7 @@ class admission::state {
   void serve(effects& out);
   /// Takes away what keeps a class's next from being its next: those that can no longer be done, tenants without rate.
   void prepare_heads(effects& out);
+  [[nodiscard]] bool step_aside(std::size_t c, std::uint32_t index);
   void resume_flows() noexcept;
   void resume_all_flows() noexcept;
   [[nodiscard]] std::uint32_t next_of(std::size_t c) const noexcept;
@@ -254,6 +255,7 @@ class admission::state {
   bool needs_time_ = false;
   /// Whether any tenant has a rate, and whether heads need a look before they are served.
   bool tenant_rates_ = false;
+  bool heads_change_ = false;
   /// Not before the origin, so that no difference of instants overflows.
   instant now_{};
   /// The wish for a tick that was last expressed.

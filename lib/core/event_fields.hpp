@@ -138,8 +138,8 @@ class field_stream {
     (*this)(name, input, output);
   }
   void field(class_policy& value) {
-    auto& [name, priority, floor, ceiling, preemptible, restore_within, elastic, largest_request, max_waiting] = value;
-    (*this)(name, priority, floor, ceiling, preemptible, restore_within, elastic, largest_request, max_waiting);
+    auto& [name, priority, floor, ceiling, preemptible, restore_within, start_within, elastic, largest_request, max_waiting] = value;
+    (*this)(name, priority, floor, ceiling, preemptible, restore_within, start_within, elastic, largest_request, max_waiting);
   }
   void field(policy& value) {
     auto& [total, classes, max_waiting, max_preemptions, rates, other_tenants, tenants, max_tenants, bypass, feasibility,

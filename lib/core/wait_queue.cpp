@@ -22,11 +22,11 @@ void wait_queue::join(std::uint32_t index, std::uint32_t which, std::uint64_t ra
 }
 
 void wait_queue::push(std::uint32_t index, const placement& where) {
-  while (lanes_.size() < 2 * std::size_t{where.flow} + 2) {
+  while (lanes_.size() < lanes_per_flow * (std::size_t{where.flow} + 1)) {
     lanes_.emplace_back().waiting = dary_heap<lane_item, lane_order>(lane_order{&tickets_, &places_});
   }
   const ticket& joining = tickets_[index];
-  join(index, 2 * where.flow + (where.continuing ? 1 : 0), where.rank);
+  join(index, lanes_per_flow * where.flow + (where.continuing ? 1 : 0), where.rank);
   flow& mine = flows_[where.flow];
   mine.slots += joining.slots;
   mine.tokens += joining.tokens;
@@ -38,6 +38,16 @@ void wait_queue::push(std::uint32_t index, const placement& where) {
   if (!by_size.active()) return;
   if (links_.size() < tickets_.size()) links_.resize(tickets_.size());
   by_size.add(links_, index, joining.tokens, [this](std::uint32_t other) { return tickets_[other].sequence; });
+}
+
+void wait_queue::make_late(std::uint32_t index, std::uint64_t rank) {
+  const std::uint32_t from = lane_of_[index];
+  const std::uint32_t to = from / lanes_per_flow * lanes_per_flow + 2;
+  at(from).waiting.erase(places_[index]);
+  renew_expiry(from);
+  lane_of_[index] = to;
+  at(to).waiting.push({lane_key(tickets_[index].deadline, rank), index, static_cast<std::uint32_t>(rank)});
+  renew_expiry(to);
 }
 
 std::uint32_t wait_queue::park(std::uint32_t index, std::uint64_t rank, std::uint32_t lane) {
@@ -73,11 +83,11 @@ bool wait_queue::remove(std::uint32_t index) {
   if (own.by_size.active()) own.by_size.remove(links_, index, leaving.tokens);
   if (own.by_cost.active()) own.by_cost.remove(cost_places_[index]);
   if (own.size == own.parked) own.by_size.stop();
-  flow& mine = flows_[which / 2];
+  flow& mine = flows_[which / lanes_per_flow];
   mine.slots -= leaving.slots;
   mine.tokens -= leaving.tokens;
   if (--mine.waiting == 0) {
-    flows_.leave(which / 2);
+    flows_.leave(which / lanes_per_flow);
     renew_bit(c);
   } else if (!from.waiting.empty()) {
     __builtin_prefetch(&tickets_[from.waiting.front().index]);

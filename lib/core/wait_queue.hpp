@@ -58,14 +58,27 @@ class wait_queue {
   [[nodiscard]] std::uint32_t head(std::size_t c) const noexcept { return head_of(flows_.first(c)); }
   /// The next of a flow. Precondition: something of it waits.
   [[nodiscard]] std::uint32_t head_of(std::uint32_t flow) const noexcept {
-    const lane& continuing = lanes_[2 * flow + 1];
-    return (continuing.waiting.empty() ? lanes_[2 * flow] : continuing).waiting.front().index;
+    const std::uint32_t first = lanes_per_flow * flow;
+    const lane& continuing = lanes_[first + 1];
+    const lane& fresh = lanes_[first];
+    if (!continuing.waiting.empty()) return continuing.waiting.front().index;
+    return (fresh.waiting.empty() ? lanes_[first + 2] : fresh).waiting.front().index;
   }
+  /// The next of those of a flow that are late, or `nowhere`.
+  [[nodiscard]] std::uint32_t late_of(std::uint32_t flow) const noexcept {
+    const lane& late = lanes_[lanes_per_flow * flow + 2];
+    return late.waiting.empty() ? nowhere : late.waiting.front().index;
+  }
+  [[nodiscard]] bool is_late(std::uint32_t index) const noexcept {
+    return (lane_of_[index] & parked_bit) == 0 && lane_of_[index] % lanes_per_flow == 2;
+  }
+  /// From now on it comes after all of its flow that are not late.
+  void make_late(std::uint32_t index, std::uint64_t rank);
   /// The next of a parked lane.
   [[nodiscard]] std::uint32_t head_of_parked(std::uint32_t lane) const noexcept {
     return aside_[lane].waiting.front().index;
   }
-  [[nodiscard]] std::uint32_t flow_of(std::uint32_t index) const noexcept { return lane_of_[index] / 2; }
+  [[nodiscard]] std::uint32_t flow_of(std::uint32_t index) const noexcept { return lane_of_[index] / lanes_per_flow; }
   [[nodiscard]] bool is_parked(std::uint32_t index) const noexcept { return (lane_of_[index] & parked_bit) != 0; }
 
   /// Its flow waits for its tenant's rate until `until`.
@@ -116,6 +129,7 @@ class wait_queue {
   };
 
   static constexpr std::uint32_t parked_bit = 0x8000'0000;
+  static constexpr std::uint32_t lanes_per_flow = 3;
 
   [[nodiscard]] lane& at(std::uint32_t which) noexcept {
     return (which & parked_bit) != 0 ? aside_[which & ~parked_bit] : lanes_[which];
@@ -134,7 +148,7 @@ class wait_queue {
   std::vector<std::uint32_t> lane_of_;
   shed_index::links links_;
   std::vector<std::uint32_t> cost_places_;
-  /// Two for each flow: fresh work, and that of runs which have started something.
+  /// Three for each flow: fresh work, that of runs which have started something, and what is late.
   std::deque<lane> lanes_;
   std::deque<lane> aside_;
   std::vector<std::uint32_t> unused_aside_;
