@@ -37,6 +37,7 @@ request_id admission::state::arrive(const request& what, instant now, effects& o
   if (c < class_count_) {
     count_arrival(c);
     if (counts_[c].overloaded) watch_overload(c);
+    if (as.deadline != never) note_time_given(c, as.deadline - now_);
   }
   constraint bound = constraint::none;
   if (const reason why = objection(what, as, bound); why != reason::none) {

@@ -46,9 +46,8 @@ void admission::state::put_in_force() {
     const class_policy& each = rules_.classes[c];
     overloads_[c].configure(rules_.overload);
     elastic_[c].configure(each.elastic, std::min(each.ceiling.slots, rules_.total.slots));
-    if (!each.elastic.enabled) continue;
-    elastic_classes_ |= 1U << c;
-    ledger_.limit_class(c, elastic_[c].cap());
+    if (each.elastic.enabled) elastic_classes_ |= 1U << c;
+    renew_pace(c);
   }
   const bool promises = std::ranges::any_of(rules_.classes, [](const class_policy& each) { return each.start_within > duration::zero(); });
   heads_change_ = rules_.feasibility.enabled || tenant_rates_ || promises;

@@ -11,6 +11,7 @@
 #include "core/key_table.hpp"
 #include "core/ledger.hpp"
 #include "core/overload.hpp"
+#include "core/pace.hpp"
 #include "core/preemption.hpp"
 #include "core/rate_cell.hpp"
 #include "core/saturating.hpp"
@@ -220,6 +221,10 @@ class admission::state {
     if (rules_.overload.enabled) overloads_[c].missed(now_);
   }
   void watch_overload(std::size_t c);
+  void note_time_given(std::size_t c, duration given) noexcept;
+  /// Works out how many of an overloaded class may run at once.
+  void renew_pace(std::size_t c) noexcept;
+  void limit_class(std::size_t c) noexcept;
   [[nodiscard]] std::uint64_t expected_cost(std::uint32_t index) const noexcept;
   [[nodiscard]] std::optional<service_estimate> expect(const candidate& what) const noexcept;
   /// For work with `ahead` before it; `waits`: whether it has to wait at all.
@@ -292,6 +297,15 @@ class admission::state {
   std::array<elastic_cap, max_workloads> elastic_;
   std::uint32_t elastic_classes_ = 0;
   std::array<overload, max_workloads> overloads_;
+  pace pace_;
+  /// What a class's work is like: how long it runs, in output tokens' time, and the time that it is given, both averages;
+  /// and how many may run at once while it is overloaded.
+  struct habit {
+    double length = 0;
+    double time_given = 0;
+    std::int64_t most_at_once = unlimited;
+  };
+  std::array<habit, max_workloads> habits_{};
   explain_ring records_;
   std::vector<budget_crossing> pending_;
 

@@ -18,6 +18,9 @@ namespace sluice::core {
 /// there was a first token since its last change. When nothing of them has been seen for 10 windows the average is
 /// forgotten, and the cap doubles instead of rising by one.
 ///
+/// With a `pause` the cap may fall to zero, but not for longer than that since the trouble began; it is `minimum` again then, until
+/// there has been no trouble for as long.
+///
 /// An instant earlier than a former one counts as the former one. All: O(1).
 class elastic_cap {
  public:
@@ -45,6 +48,9 @@ class elastic_cap {
   [[nodiscard]] instant next_update() const noexcept;
 
  private:
+  void note_suffering(bool suffers) noexcept;
+  /// Where the cap cannot fall below now.
+  [[nodiscard]] std::int64_t lowest() const noexcept;
   [[nodiscard]] std::int64_t bounded(std::int64_t wished) const noexcept;
   bool move(std::int64_t wished, limit_change why) noexcept;
 
@@ -59,6 +65,9 @@ class elastic_cap {
   /// Average time to first token above, in nanoseconds; negative: not known.
   double to_first_token_ = -1;
   bool fresh_ = false;
+  /// Since when the classes above have suffered, with breaks shorter than `pause`; and when they last did.
+  instant suffers_since_ = never;
+  instant last_suffered_ = instant::min();
 };
 
 }  // namespace sluice::core

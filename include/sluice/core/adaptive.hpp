@@ -56,6 +56,9 @@ struct elastic_policy {
   duration target = std::chrono::seconds(1);
   /// The least time between two changes.
   duration window = std::chrono::seconds(1);
+  /// How long the class may be kept from starting anything when those above begin to suffer, its floor lent to them;
+  /// after that it has `minimum` again, until they have not suffered for as long.
+  duration pause{};
   friend constexpr bool operator==(const elastic_policy&, const elastic_policy&) noexcept = default;
 };
 static_assert(std::is_trivially_destructible_v<elastic_policy> && std::is_aggregate_v<elastic_policy>);
