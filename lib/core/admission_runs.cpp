@@ -6,16 +6,16 @@
 
 namespace sluice::core {
 
-expected<run_id, error> admission::state::open_run(const run_options& what, instant now) {
-  advance(now);
+// Without effects nobody could be told that time has passed, so it has not.
+expected<run_id, error> admission::state::open_run(const run_options& what) {
   auto opened = runs_.open(what, next_sequence_++);
   keep_thresholds();
   return opened;
 }
 
 expected<void, error> admission::state::extend_run(run_id id, const spending& more, instant now, effects& out) {
-  advance(now);
   if (auto done = runs_.extend(id, more); !done) return done;
+  advance(now);
   keep_thresholds();
   unpark(id.index, out);
   settle(out);

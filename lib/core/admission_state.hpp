@@ -53,7 +53,7 @@ class admission::state {
   void close(instant now, effects& out);
   void signal(request_id id, provider_signal what, instant now, effects& out);
   void pause(instant until, instant now, effects& out);
-  expected<run_id, error> open_run(const run_options& what, instant now);
+  expected<run_id, error> open_run(const run_options& what);
   expected<void, error> extend_run(run_id id, const spending& more, instant now, effects& out);
   bool close_run(run_id id, instant now, effects& out);
 
