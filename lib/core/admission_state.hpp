@@ -205,6 +205,8 @@ class admission::state {
   void release_price(std::uint32_t index, effects& out) { settle_price(index, {}, out); }
   void park(std::uint32_t index, std::uint32_t node);
   void unpark(std::uint32_t node, effects& out);
+  /// Those who wait for a run to which the last event of the tree gave something back.
+  void unpark_eased(effects& out);
 
   // Limits that move, and what is learned.
   void learn(std::uint32_t index, const grant& ended, effects& out);

@@ -129,6 +129,9 @@ class budget {
   /// The index of a run that may be charged: it and all runs above it are open. Else `no_run`.
   [[nodiscard]] std::uint32_t find(run_id id) const noexcept;
 
+  /// The index of an open run, whatever is above it. Else `no_run`.
+  [[nodiscard]] std::uint32_t find_open(run_id id) const noexcept;
+
   /// The account of an open run.
   [[nodiscard]] std::optional<run_balance> balance(run_id id) const noexcept;
 
@@ -173,7 +176,6 @@ class budget {
   using amounts = std::array<wide, budget_axis_count>;
 
   void start_event() noexcept { crossed_ = eased_count_ = 0; }
-  [[nodiscard]] std::uint32_t find_open(run_id id) const noexcept;
   [[nodiscard]] expected<std::uint32_t, error> find_parent(const run_options& what) const;
   [[nodiscard]] expected<void, error> could_carve(std::uint32_t parent, const spending& limit) const;
   void set_aside(run_node& lowest, const amounts& asked) noexcept;
