@@ -73,9 +73,10 @@ void admission::state::await_turn(std::uint32_t index, bool may_wait, bool moved
     park(index, verdict.node);
   } else {
     enqueue(index);
-    // Nobody fitted before, and one who joins behind others gives nobody room.
-    if (moved || ledger_.free().slots > 0 || next_of(c) == index) serve(out);
   }
+  // Nobody fitted before, and one who joins behind others gives nobody room.
+  const bool is_next = (queue_.waiting_classes() >> c & 1U) != 0 && next_of(c) == index;
+  if (moved || ledger_.free().slots > 0 || slotless_ != 0 || is_next) serve(out);
   if (is(id, ticket::phase::holding)) {
     --counts_[c].admitted_after_wait_total;
     return;

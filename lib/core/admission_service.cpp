@@ -52,6 +52,11 @@ void admission::state::resume_flows() noexcept {
   }
 }
 
+void admission::state::resume_flow(std::uint32_t flow) {
+  queue_.resume(flow);
+  ledger_.queue(flows_[flow].workload, flows_[flow].slots, flows_[flow].tokens);
+}
+
 void admission::state::resume_all_flows() noexcept {
   for (std::uint32_t flow = queue_.resume_one(never); flow != nowhere; flow = queue_.resume_one(never)) {
     ledger_.queue(flows_[flow].workload, flows_[flow].slots, flows_[flow].tokens);

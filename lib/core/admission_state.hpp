@@ -171,6 +171,8 @@ class admission::state {
   /// Takes away what keeps a class's next from being its next: those that can no longer be done, tenants without rate.
   void prepare_heads(effects& out);
   void resume_flows() noexcept;
+  /// One that is paused, because what it waits for may be there already.
+  void resume_flow(std::uint32_t flow);
   void resume_all_flows() noexcept;
   [[nodiscard]] std::uint32_t next_of(std::size_t c) const noexcept;
   [[nodiscard]] choice choose();
