@@ -178,6 +178,7 @@ class admission::state {
   [[nodiscard]] choice choose();
   /// Short of the provider's rate: notes when it is there.
   [[nodiscard]] constraint provider_bound(std::uint32_t index) noexcept;
+  void note_adaptive_bound(std::uint32_t waiting) noexcept;
   /// Whether others may pass this head, which waits for room.
   [[nodiscard]] bool may_pass(std::uint32_t head) noexcept;
   [[nodiscard]] std::uint32_t small_one(std::size_t c, std::uint32_t head);
