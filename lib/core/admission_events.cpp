@@ -69,6 +69,10 @@ request_id admission::state::arrive(const request& what, instant now, effects& o
 void admission::state::await_turn(std::uint32_t index, bool may_wait, bool moved, effects& out) {
   const request_id id = id_of(index);
   const std::size_t c = tickets_[index].workload;
+  if (rules_.observe && hopeless(index)) {
+    let_through(index, reason::infeasible, constraint::deadline, out);
+    return;
+  }
   if (const budget_verdict verdict = pay(index); verdict.what == budget_verdict::kind::wait) {
     park(index, verdict.node);
   } else {

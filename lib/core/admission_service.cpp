@@ -72,7 +72,11 @@ void admission::state::prepare_heads(effects& out) {
       const std::uint32_t index = next_of(c);
       if (hopeless(index)) {
         count_miss(c);
-        reject_waiter(index, reason::infeasible, constraint::deadline, out);
+        if (rules_.observe) {
+          let_through(index, reason::infeasible, constraint::deadline, out);
+        } else {
+          reject_waiter(index, reason::infeasible, constraint::deadline, out);
+        }
         watch_overload(c);
         continue;
       }
