@@ -350,6 +350,7 @@ inline bool admission::state::is(request_id id, ticket::phase phase) const noexc
   made.first_token = 0;
   made.ticket = index;
   made.listed = made.stoppable = made.stopping = false;
+  if (which.detailed && detail_of(index).run != no_run) runs_.start(detail_of(index).run);
   ++in_flight_;
   made.beside = static_cast<std::uint16_t>(in_flight_ < 0xffff ? in_flight_ : 0xffff);
   class_statistics& counts = counts_[c];

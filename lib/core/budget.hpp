@@ -93,7 +93,7 @@ struct run_node {
   /// Whether it is somebody's, and whether it may still be charged as far as it is concerned.
   bool kept = false;
   bool open = false;
-  /// Of a root: whether anything was ever reserved in its tree.
+  /// Of a root: whether anything was ever started in its tree.
   bool started = false;
 };
 
@@ -153,7 +153,9 @@ class budget {
   /// one before a higher. Who waits there can be paid now, or never will be, or waits on.
   [[nodiscard]] std::span<const std::uint32_t> eased() const noexcept { return {eased_.data(), eased_count_}; }
 
-  /// Whether anything was ever reserved for the task, the tree, that a run is a part of.
+  /// What was reserved has started.
+  void start(std::uint32_t node) noexcept { nodes_[node].top->started = true; }
+  /// Whether anything was ever started for the task, the tree, that a run is a part of.
   [[nodiscard]] bool started(std::uint32_t node) const noexcept { return nodes_[node].top->started; }
   /// The number with which its root was opened.
   [[nodiscard]] std::uint64_t root_rank(std::uint32_t node) const noexcept { return nodes_[node].rank; }
