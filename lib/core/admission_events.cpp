@@ -58,7 +58,11 @@ request_id admission::state::arrive(const request& what, instant now, effects& o
     charge_start(index);
     grant_ticket(index);
     out.list.push_back({effect::kind::granted, 0, id, what.tag, {}});
-    if (!pending_.empty()) flush_thresholds(out);
+    if (moved) {
+      finish_event(out);
+    } else if (!pending_.empty()) {
+      flush_thresholds(out);
+    }
     return id;
   }
   await_turn(index, what.may_wait, moved, out);
