@@ -139,17 +139,17 @@ void admission::state::apply_adaptive(std::int64_t before, effects& out) {
 }
 
 void admission::state::signal(request_id id, provider_signal what, instant now, effects& out) {
-  advance(now);
   static_cast<void>(id);
   if (!adaptive_.enabled()) return;
+  advance(now);
   const std::int64_t before = adaptive_.limit();
   if (adaptive_.signal(what, now_)) apply_adaptive(before, out);
   if (!queue_.empty()) settle(out);
 }
 
 void admission::state::pause(instant until, instant now, effects& out) {
-  advance(now);
   if (until <= paused_until_) return;
+  advance(now);
   paused_until_ = until;
   if (!queue_.empty()) settle(out);
 }

@@ -113,7 +113,12 @@ void admission::state::reject_impossible(effects& out) {
     const candidate what = candidate_of(index);
     constraint bound = ledger_.possible(what.workload, what.asked);
     if (bound == constraint::none) bound = impossible_rate(what);
-    if (bound != constraint::none) reject_waiter(index, reason::impossible, bound, out);
+    if (bound == constraint::none) continue;
+    if (rules_.observe) {
+      let_through(index, reason::impossible, bound, out);
+    } else {
+      reject_waiter(index, reason::impossible, bound, out);
+    }
   }
 }
 

@@ -59,6 +59,11 @@ void admission::state::resume_flows() noexcept {
   }
 }
 
+void admission::state::resume_flow(std::uint32_t flow) {
+  queue_.resume(flow);
+  ledger_.queue(flows_[flow].workload, flows_[flow].slots, flows_[flow].tokens);
+}
+
 void admission::state::resume_all_flows() noexcept {
   for (std::uint32_t flow = queue_.resume_one(never); flow != nowhere; flow = queue_.resume_one(never)) {
     ledger_.queue(flows_[flow].workload, flows_[flow].slots, flows_[flow].tokens);
@@ -82,7 +87,11 @@ void admission::state::prepare_heads(effects& out) {
       const std::uint32_t index = next_of(c);
       if (hopeless(index)) {
         count_miss(c);
-        reject_waiter(index, reason::infeasible, constraint::deadline, out);
+        if (rules_.observe) {
+          let_through(index, reason::infeasible, constraint::deadline, out);
+        } else {
+          reject_waiter(index, reason::infeasible, constraint::deadline, out);
+        }
         watch_overload(c);
         continue;
       }
@@ -102,8 +111,12 @@ void admission::state::prepare_heads(effects& out) {
 // provider's rate, lets those behind it pass only within bounds; one that waits for something of its own stands in nobody's way.
 admission::state::choice admission::state::choose() {
   rate_wake_ = never;
-  if ((ledger_.free().slots <= 0 && slotless_ == 0) || paused_until_ > now_) return {};
+  if (paused_until_ > now_) return {};
   const std::uint32_t waiting = queue_.waiting_classes();
+  if (ledger_.free().slots <= 0 && slotless_ == 0) {
+    if (adaptive_.enabled()) note_adaptive_bound(waiting);
+    return {};
+  }
   bool blocked = false;
   for (const bool floors : {true, false}) {
     for (std::size_t rank = 0; rank < class_count_; ++rank) {
@@ -116,13 +129,21 @@ admission::state::choice admission::state::choose() {
       if (bound == constraint::none && rates_.limited()) bound = provider_bound(index);
       if (bound == constraint::none) return {index, blocked};
       if (bound != constraint::pool_slots && bound != constraint::pool_tokens && bound < constraint::provider_requests) continue;
-      if (bound == constraint::pool_slots) adaptive_bound_at_ = now_;
+      if (bound == constraint::pool_slots && adaptive_.enabled()) adaptive_bound_at_ = now_;
       if (!blocked && !may_pass(index)) return {};
       blocked = true;
       if (const std::uint32_t other = small_one(c, index); other != nowhere) return {other, true};
     }
   }
   return {};
+}
+
+// What waits for something of its own class does not wait for the limit.
+void admission::state::note_adaptive_bound(std::uint32_t waiting) noexcept {
+  for (; waiting != 0 && adaptive_bound_at_ != now_; waiting &= waiting - 1) {
+    const auto c = static_cast<std::size_t>(std::countr_zero(waiting));
+    if (ledger_.room(c, tickets_[next_of(c)].asked()) == constraint::pool_slots) adaptive_bound_at_ = now_;
+  }
 }
 
 constraint admission::state::provider_bound(std::uint32_t index) noexcept {

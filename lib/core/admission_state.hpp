@@ -54,7 +54,7 @@ class admission::state {
   void close(instant now, effects& out);
   void signal(request_id id, provider_signal what, instant now, effects& out);
   void pause(instant until, instant now, effects& out);
-  expected<run_id, error> open_run(const run_options& what, instant now);
+  expected<run_id, error> open_run(const run_options& what);
   expected<void, error> extend_run(run_id id, const spending& more, instant now, effects& out);
   bool close_run(run_id id, instant now, effects& out);
 
@@ -173,11 +173,14 @@ class admission::state {
   void prepare_heads(effects& out);
   [[nodiscard]] bool step_aside(std::size_t c, std::uint32_t index);
   void resume_flows() noexcept;
+  /// One that is paused, because what it waits for may be there already.
+  void resume_flow(std::uint32_t flow);
   void resume_all_flows() noexcept;
   [[nodiscard]] std::uint32_t next_of(std::size_t c) const noexcept;
   [[nodiscard]] choice choose();
   /// Short of the provider's rate: notes when it is there.
   [[nodiscard]] constraint provider_bound(std::uint32_t index) noexcept;
+  void note_adaptive_bound(std::uint32_t waiting) noexcept;
   /// Whether others may pass this head, which waits for room.
   [[nodiscard]] bool may_pass(std::uint32_t head) noexcept;
   [[nodiscard]] std::uint32_t small_one(std::size_t c, std::uint32_t head);
@@ -207,6 +210,8 @@ class admission::state {
   void release_price(std::uint32_t index, effects& out) { settle_price(index, {}, out); }
   void park(std::uint32_t index, std::uint32_t node);
   void unpark(std::uint32_t node, effects& out);
+  /// Those who wait for a run to which the last event of the tree gave something back.
+  void unpark_eased(effects& out);
 
   // Limits that move, and what is learned.
   void learn(std::uint32_t index, const grant& ended, effects& out);
@@ -361,6 +366,7 @@ inline bool admission::state::is(request_id id, ticket::phase phase) const noexc
   made.first_token = 0;
   made.ticket = index;
   made.listed = made.stoppable = made.stopping = false;
+  if (which.detailed && detail_of(index).run != no_run) runs_.start(detail_of(index).run);
   ++in_flight_;
   made.beside = static_cast<std::uint16_t>(in_flight_ < 0xffff ? in_flight_ : 0xffff);
   class_statistics& counts = counts_[c];

@@ -125,6 +125,12 @@ void wait_queue::pause(std::uint32_t flow, instant until) {
   renew_bit(flows_[flow].workload);
 }
 
+void wait_queue::resume(std::uint32_t flow) {
+  flows_.leave(flow);
+  flows_.enter(flow);
+  renew_bit(flows_[flow].workload);
+}
+
 std::uint32_t wait_queue::resume_one(instant now) {
   const std::uint32_t resumed = flows_.resume_one(now);
   if (resumed != nowhere) renew_bit(flows_[resumed].workload);

@@ -83,6 +83,8 @@ class wait_queue {
 
   /// Its flow waits for its tenant's rate until `until`.
   void pause(std::uint32_t flow, instant until);
+  /// It waits for its turn again. Precondition: it is paused.
+  void resume(std::uint32_t flow);
   /// One flow whose pause has ended, or `nowhere`.
   [[nodiscard]] std::uint32_t resume_one(instant now);
 
