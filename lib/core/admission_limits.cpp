@@ -118,7 +118,7 @@ void admission::state::learn(std::uint32_t index, const grant& ended, effects& o
   if (ended.first_token != 0) sample.to_first_token = std::chrono::microseconds(ended.first_token);
   if (!sample.usable()) return;
   static_cast<void>(services_.learn(which.detailed ? detail_of(index).model : model{}, which.workload, sample, now_));
-  if (rules_.overload.enabled) {
+  if (rules_.feasibility.enabled) {
     const double beside = (static_cast<double>(ended.beside) + static_cast<double>(in_flight_)) / 2;
     pace_.sample(sample, beside);
     if (pace_.known()) {
@@ -199,8 +199,8 @@ void admission::state::note_time_given(std::size_t c, duration given) noexcept {
 void admission::state::renew_pace(std::size_t c) noexcept {
   habit& own = habits_[c];
   own.most_at_once = unlimited;
-  if (rules_.overload.service_share > 0 && own.length > 0 && own.time_given > 0) {
-    own.most_at_once = pace_.most_for(own.time_given * rules_.overload.service_share / own.length);
+  if (rules_.feasibility.enabled && rules_.feasibility.run_share > 0 && own.length > 0 && own.time_given > 0) {
+    own.most_at_once = pace_.most_for(own.time_given * rules_.feasibility.run_share / own.length);
   }
   limit_class(c);
 }

@@ -227,7 +227,7 @@ class admission::state {
   }
   void watch_overload(std::size_t c);
   void note_time_given(std::size_t c, duration given) noexcept;
-  /// Works out how many of an overloaded class may run at once.
+  /// Works out how many of a class may run at once for its work to be done in time.
   void renew_pace(std::size_t c) noexcept;
   void limit_class(std::size_t c) noexcept;
   [[nodiscard]] std::uint64_t expected_cost(std::uint32_t index) const noexcept;
@@ -304,7 +304,7 @@ class admission::state {
   std::array<overload, max_workloads> overloads_;
   pace pace_;
   /// What a class's work is like: how long it runs, in output tokens' time, and the time that it is given, both averages;
-  /// and how many may run at once while it is overloaded.
+  /// and how many may run at once for that.
   struct habit {
     double length = 0;
     double time_given = 0;

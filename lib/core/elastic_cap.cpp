@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace sluice::core {
+namespace {
+
+constexpr double calm_creep = 1.0 / 512;
+
+}  // namespace
 
 void elastic_cap::configure(const elastic_policy& rules, std::int64_t ceiling) noexcept {
   const bool first = ceiling_ < 0;
@@ -22,15 +27,17 @@ void elastic_cap::observe_first_token(duration since_arrival, instant now) noexc
   const auto taken = static_cast<double>(std::max(since_arrival, duration::zero()).count());
   to_first_token_ = to_first_token_ < 0 ? taken : to_first_token_ + (taken - to_first_token_) / 8;
   fresh_ = true;
+  // The calmest of late: it creeps up, so that a provider that has become slower for good is calm again some day.
+  calm_ = calm_ < 0 ? to_first_token_ : std::min(to_first_token_, calm_ * (1 + calm_creep));
 }
 
 bool elastic_cap::update(duration oldest_wait_above, bool cap_is_binding, instant now) noexcept {
   if (!rules_.enabled) return false;
   now_ = std::max(now_, now);
-  if (last_seen_ == instant::min() || oldest_wait_above >= duration::zero()) last_seen_ = now_;
-  const bool quiet = (now_ - last_seen_) / quiet_windows >= rules_.window;
+  if (oldest_wait_above >= duration::zero()) last_seen_ = now_;
+  const bool quiet = last_seen_ == instant::min() || (now_ - last_seen_) / quiet_windows >= rules_.window;
   if (quiet) to_first_token_ = -1;
-  const bool late = to_first_token_ > static_cast<double>(rules_.target.count());
+  const bool late = to_first_token_ > std::max(static_cast<double>(rules_.target.count()), 2 * calm_);
   note_suffering(late || oldest_wait_above > rules_.target);
   // The pause is over: what the class is sure of comes back whatever happens above.
   if (cap_ < lowest()) return move(lowest(), limit_change::probe);

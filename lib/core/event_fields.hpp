@@ -114,12 +114,12 @@ class field_stream {
     (*this)(passes, patience);
   }
   void field(feasibility_policy& value) {
-    auto& [enabled, service_share, wait_share] = value;
-    (*this)(enabled, service_share, wait_share);
+    auto& [enabled, service_share, wait_share, run_share] = value;
+    (*this)(enabled, service_share, wait_share, run_share);
   }
   void field(overload_policy& value) {
-    auto& [enabled, enter, leave, window, service_share, age_cap] = value;
-    (*this)(enabled, enter, leave, window, service_share, age_cap);
+    auto& [enabled, enter, leave, window, age_cap] = value;
+    (*this)(enabled, enter, leave, window, age_cap);
   }
   void field(adaptive_policy& value) {
     auto& [enabled, minimum, initial, backoff, tolerance, window] = value;
