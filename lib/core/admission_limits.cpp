@@ -155,7 +155,7 @@ void admission::state::pause(instant until, instant now, effects& out) {
 }
 
 void admission::state::move_limits(effects& out) {
-  bool raised = false;
+  bool moved = false;
   for (std::uint32_t left = elastic_classes_; left != 0; left &= left - 1) {
     const auto c = static_cast<std::size_t>(std::countr_zero(left));
     if (elastic_[c].next_update() > now_) continue;
@@ -167,12 +167,12 @@ void admission::state::move_limits(effects& out) {
     }
     const bool waits = (queue_.waiting_classes() >> c & 1U) != 0;
     const bool binding = waits && ledger_.room(c, tickets_[next_of(c)].asked()) == constraint::class_slots;
-    const std::int64_t before = elastic_[c].cap();
     if (!elastic_[c].update(oldest, binding, now_)) continue;
     limit_class(c);
-    raised = raised || elastic_[c].cap() > before;
+    moved = true;
   }
-  if (raised) serve(out);
+  // Also after a fall: what waits for its own class's ceiling from now on stands in nobody's way any more.
+  if (moved) serve(out);
 }
 
 void admission::state::watch_overload(std::size_t c) {

@@ -175,9 +175,12 @@ std::uint32_t admission::state::small_one(std::size_t c, std::uint32_t head) {
   const account& own = ledger_[c];
   const std::int64_t beside = free.tokens - ledger_.needs_beside(c).tokens;
   const std::int64_t in_floor = std::min(free.tokens, own.floor.tokens - own.held.tokens);
-  const std::int64_t most = std::min(std::max(beside, in_floor), own.ceiling.tokens - own.held.tokens);
-  const std::uint32_t index = queue_.fitting(c, most);
-  if (index == shed_index::none || index == head || flows_[flow_of(index)].paused) return nowhere;
+  std::int64_t most = std::min(std::max(beside, in_floor), own.ceiling.tokens - own.held.tokens);
+  if (rates_.limited()) {
+    for (const rate_axis axis : {rate_axis::input, rate_axis::output}) most = std::min(most, rates_.available(axis, now_));
+  }
+  const std::uint32_t index = queue_.fitting(c, most, head);
+  if (index == shed_index::none || flows_[flow_of(index)].paused) return nowhere;
   if (ledger_.room(c, tickets_[index].asked()) != constraint::none || hopeless(index)) return nowhere;
   return rate_bound(candidate_of(index)) == constraint::none ? index : nowhere;
 }

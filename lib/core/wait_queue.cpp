@@ -157,9 +157,9 @@ std::uint32_t wait_queue::worst(std::size_t c) {
   return classes_[c].by_size.worst();
 }
 
-std::uint32_t wait_queue::fitting(std::size_t c, std::int64_t tokens) {
+std::uint32_t wait_queue::fitting(std::size_t c, std::int64_t tokens, std::uint32_t except) {
   index_by_size(c);
-  return classes_[c].by_size.fitting(tokens);
+  return classes_[c].by_size.fitting(links_, tokens, except);
 }
 
 void wait_queue::order_by_cost(std::size_t c, const std::function<std::uint64_t(std::uint32_t)>& cost_of) {

@@ -96,9 +96,9 @@ class wait_queue {
 
   /// The one of class `c` that a full queue can best do without, or `shed_index::none`.
   [[nodiscard]] std::uint32_t worst(std::size_t c);
-  /// Of those of class `c` that are sure to ask for at most `tokens`, judged by powers of two, the oldest of the largest;
-  /// or `shed_index::none`.
-  [[nodiscard]] std::uint32_t fitting(std::size_t c, std::int64_t tokens);
+  /// Of those of class `c` but `except` that are sure to ask for at most `tokens`, judged by powers of two, the oldest of
+  /// the largest; or `shed_index::none`.
+  [[nodiscard]] std::uint32_t fitting(std::size_t c, std::int64_t tokens, std::uint32_t except);
 
   /// From now on the cheapest of class `c` is known, by the given expected cost.
   void order_by_cost(std::size_t c, const std::function<std::uint64_t(std::uint32_t)>& cost_of);
