@@ -22,9 +22,7 @@ void wait_queue::join(std::uint32_t index, std::uint32_t which, std::uint64_t ra
 }
 
 void wait_queue::push(std::uint32_t index, const placement& where) {
-  while (lanes_.size() < lanes_per_flow * (std::size_t{where.flow} + 1)) {
-    lanes_.emplace_back().waiting = dary_heap<lane_item, lane_order>(lane_order{&tickets_, &places_});
-  }
+  lanes_.reach(lanes_per_flow * where.flow + lanes_per_flow - 1, lane_order{&tickets_, &places_});
   const ticket& joining = tickets_[index];
   join(index, lanes_per_flow * where.flow + (where.continuing ? 1 : 0), where.rank);
   flow& mine = flows_[where.flow];
@@ -52,8 +50,8 @@ void wait_queue::make_late(std::uint32_t index, std::uint64_t rank) {
 
 std::uint32_t wait_queue::park(std::uint32_t index, std::uint64_t rank, std::uint32_t lane) {
   if (lane == nowhere && unused_aside_.empty()) {
-    unused_aside_.push_back(static_cast<std::uint32_t>(aside_.size()));
-    aside_.emplace_back().waiting = dary_heap<lane_item, lane_order>(lane_order{&tickets_, &places_});
+    unused_aside_.push_back(lanes_aside_);
+    aside_.reach(lanes_aside_++, lane_order{&tickets_, &places_});
   }
   if (lane == nowhere) {
     lane = unused_aside_.back();

@@ -14,7 +14,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <vector>
 
@@ -131,7 +130,7 @@ class wait_queue {
   };
 
   static constexpr std::uint32_t parked_bit = 0x8000'0000;
-  static constexpr std::uint32_t lanes_per_flow = 3;
+  static constexpr std::uint32_t lanes_per_flow = 4;
 
   [[nodiscard]] lane& at(std::uint32_t which) noexcept {
     return (which & parked_bit) != 0 ? aside_[which & ~parked_bit] : lanes_[which];
@@ -150,9 +149,10 @@ class wait_queue {
   std::vector<std::uint32_t> lane_of_;
   shed_index::links links_;
   std::vector<std::uint32_t> cost_places_;
-  /// Three for each flow: fresh work, that of runs which have started something, and what is late.
-  std::deque<lane> lanes_;
-  std::deque<lane> aside_;
+  /// For each flow: fresh work, that of runs which have started something, what is late, and one that is not used.
+  lane_store lanes_;
+  lane_store aside_;
+  std::uint32_t lanes_aside_ = 0;
   std::vector<std::uint32_t> unused_aside_;
   dary_heap<expiry, expiry_order> expiry_;
   std::array<one_class, max_workloads> classes_;
