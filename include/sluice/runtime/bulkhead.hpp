@@ -118,7 +118,7 @@ class bulkhead {
   /// From now on records all that happens at the gate, every event with its effects, up to about `most_bytes` of memory; about
   /// 30 bytes a request. Begun before the first admission, the log can be replayed to the byte (`core::replay`); begun at any
   /// time, its work can be put to another policy (`sim::compare`). One that is under way is dropped. While it is on, each
-  /// request costs a look at the clock and about 100 ns under the gate's lock.
+  /// request costs a look at the clock and about 50 ns an event under the gate's lock.
   void start_recording(std::size_t most_bytes = std::size_t{64} << 20U);
   /// Ends the recording, and gives the log; empty when there is none. It holds numbers, and the names in the policy.
   [[nodiscard]] std::string take_recording();
