@@ -35,7 +35,7 @@ request_id admission::state::arrive(const request& what, instant now, effects& o
   const std::size_t c = what.workload.index();
   const candidate as = candidate_of(what);
   if (c < class_count_) {
-    if (as.deadline != never) count_arrival(c, as.deadline - now_);
+    if (as.deadline != never) count_arrival(c, std::max(as.deadline, instant{}) - now_);
     if (counts_[c].overloaded) watch_overload(c);
   }
   constraint bound = constraint::none;
