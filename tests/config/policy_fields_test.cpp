@@ -82,6 +82,47 @@ TEST_CASE("what is written is read as the same policy") {
   }
 }
 
+TEST_CASE("each field of the policy has its place in the text: one that is added does not compile here before it has") {
+  // As many names as members; the text of each part has as many fields.
+  const policy one = all_changed();
+  const auto fields_of = [text = write_policy(one)](std::string_view part) {
+    std::size_t at = text.find(part);
+    REQUIRE(at != std::string::npos);
+    at += part.size();
+    std::size_t fields = 0;
+    int depth = 1;
+    for (; depth > 0; ++at) {
+      depth += text[at] == '{' ? 1 : text[at] == '}' ? -1 : 0;
+      if (depth == 1 && text[at] == ':') ++fields;
+    }
+    return fields;
+  };
+  [[maybe_unused]] const auto& [total, classes, max_waiting, max_preemptions, rates, other_tenants, tenants, max_tenants, bypass, feasibility, overload,
+               adaptive, prices, observe, explain_records, revision] = one;
+  CHECK(fields_of("{") == 16);
+  [[maybe_unused]] const auto& [name, priority, floor, ceiling, preemptible, restore_within, start_within, elastic, largest_request, class_max_waiting] =
+      classes[1];
+  CHECK(fields_of("\"batch\": {") == 10 - 1);
+  [[maybe_unused]] const auto& [elastic_enabled, minimum, backoff, target, window, pause] = elastic;
+  CHECK(fields_of("\"elastic\": {") == 6);
+  [[maybe_unused]] const auto& [requests, input_tokens, output_tokens] = rates;
+  CHECK(fields_of("\"rates\": {") == 3);
+  [[maybe_unused]] const auto& [per_minute, burst] = requests;
+  CHECK(fields_of("\"requests\": {") == 2);
+  [[maybe_unused]] const auto& [tenant_name, weight, tenant_rates] = tenants[0];
+  CHECK(fields_of("\"acme\": {") == 3 - 1);
+  [[maybe_unused]] const auto& [passes, patience] = bypass;
+  CHECK(fields_of("\"bypass\": {") == 2);
+  [[maybe_unused]] const auto& [feasible, service_share, wait_share, run_share] = feasibility;
+  CHECK(fields_of("\"feasibility\": {") == 4);
+  [[maybe_unused]] const auto& [overload_enabled, enter, leave, overload_window, age_cap] = overload;
+  CHECK(fields_of("\"overload\": {") == 5);
+  [[maybe_unused]] const auto& [adaptive_enabled, adaptive_minimum, initial, adaptive_backoff, tolerance, adaptive_window] = adaptive;
+  CHECK(fields_of("\"adaptive\": {") == 6);
+  [[maybe_unused]] const auto& [model_name, input_per_million, output_per_million] = prices[0];
+  CHECK(fields_of("\"large\": {") == 3 - 1);
+}
+
 TEST_CASE("no bound on what waits, and the longest time, come back") {
   policy one({4, 100});
   one.max_waiting = std::numeric_limits<std::size_t>::max();

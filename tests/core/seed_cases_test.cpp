@@ -14,6 +14,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 
@@ -90,15 +91,22 @@ TEST_CASE("case 11: batch has borrowed all 32 slots; ten interactive come, and b
   CHECK(gate.of(batch).in_flight == 22);
   // What comes free now is batch's again.
   CHECK(gate.finish("i0") == "granted more batch");
-  // Interactive wants its whole floor, and gets 28; batch's four are not touched.
+  CHECK(gate.stoppable("more batch") == "-");
+  // Interactive wants more than its whole floor, and gets its 28; batch's four are not touched.
   for (int i = 10; i < 40; ++i) CHECK(gate.arrive(numbered("i", i), {.tokens = 10}) == "-");
   gate.now += 2s;
-  gate.tick();
-  gate.stoppable("more batch");
-  for (int i = 27; i >= 6; --i) gate.finish(numbered("b", i), {}, ending::preempted);
-  gate.finish("more batch", {}, ending::preempted);
-  CHECK(gate.of(interactive).in_flight >= 28);
-  CHECK(gate.of(interactive).held.slots + gate.of(batch).held.slots <= 32);
+  std::string stopped = gate.tick();
+  CHECK(stopped.starts_with("preempt more batch, preempt b27"));
+  CHECK(std::count(stopped.begin(), stopped.end(), ',') == 19 - 1);
+  CHECK(gate.finish("more batch", {}, ending::preempted) == "granted i10");
+  for (int i = 0; i < 18; ++i) {
+    CHECK(gate.finish(numbered("b", 27 - i), {}, ending::preempted) == "granted " + numbered("i", 11 + i));
+  }
+  CHECK(gate.of(interactive).in_flight == 28);
+  CHECK(gate.of(batch).in_flight == 4);
+  CHECK(gate.of(batch).borrowed == capacity{});
+  gate.now += 1h;
+  CHECK(gate.tick() == "-");
 }
 
 TEST_CASE("case 12: the provider slows; what is in flight stays within the moving limit, what comes too late is told at once") {
