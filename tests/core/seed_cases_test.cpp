@@ -1,5 +1,5 @@
-// The cases that a fail-fast gate for model calls is known by (async-bulkhead-llm), with their numbers. Those whose whole
-// log stands in another test are named there:
+// The cases that a fail-fast gate for model calls is known by (async-bulkhead-llm), with their numbers. Those whose
+// whole log stands in another test are named there:
 //   1 classes with floors and ceilings                 floors_test: "an idle floor is lent", "without ceilings"
 //   2 a chat and a document in one pool                admission_test: "slots and tokens are granted in one step"
 //   3 progressive reconciliation                       reconciliation_test: "the prompt's part comes back"
@@ -7,7 +7,8 @@
 //   5 revisions                                        reconfiguration_test: "a stale revision is refused"
 //   6 the adaptive estimator                           is the client's: the core is told a cost, and makes none
 //   7 a capacity of zero                               admission_test: "a capacity of zero is closed for now"
-//   8 draining                                         closing_test: "an idle gate is drained at once"; the time limit is
+//   8 draining                                         closing_test: "an idle gate is drained at once"; the time limit
+//   is
 //                                                      the runtime's
 //   10 a queue of one                                  shedding_test: "a queue of one"
 #include "core/logged_gate.hpp"
@@ -31,8 +32,8 @@ std::string numbered(const char* name, int number) { return name + std::to_strin
 }  // namespace
 
 TEST_CASE("case 1: where a strict floor stops premium at ten of twelve, an idle floor is lent until its owner comes") {
-  // Floors 6 and 2, four shared. Strict: 6 + 4 for premium, never standard's 2. Here standard is idle, and premium has no
-  // ceiling: twelve. What standard then asks for comes from the next that ends.
+  // Floors 6 and 2, four shared. Strict: 6 + 4 for premium, never standard's 2. Here standard is idle, and premium has
+  // no ceiling: twelve. What standard then asks for comes from the next that ends.
   auto rules = bare({12, 24'000});
   rules[interactive].floor = {6, 12'000};
   rules[batch].floor = {2, 4'000};
@@ -45,7 +46,8 @@ TEST_CASE("case 1: where a strict floor stops premium at ten of twelve, an idle 
   CHECK(gate.finish("p1") == "granted p12");
 }
 
-TEST_CASE("case 9: observing with a full pool runs the work, holds nothing, counts it with its reason; closing refuses") {
+TEST_CASE(
+    "case 9: observing with a full pool runs the work, holds nothing, counts it with its reason; closing refuses") {
   auto rules = bare({1, 1'000});
   rules.observe = true;
   logged_gate gate(rules);
@@ -109,7 +111,9 @@ TEST_CASE("case 11: batch has borrowed all 32 slots; ten interactive come, and b
   CHECK(gate.tick() == "-");
 }
 
-TEST_CASE("case 12: the provider slows; what is in flight stays within the moving limit, what comes too late is told at once") {
+TEST_CASE(
+    "case 12: the provider slows; what is in flight stays within the moving limit, what comes too late is told at "
+    "once") {
   policy rules = bare({64, 1'000'000});
   rules.adaptive = {.enabled = true, .minimum = 2};
   rules.feasibility = {};
@@ -142,7 +146,8 @@ TEST_CASE("case 12: the provider slows; what is in flight stays within the movin
   CHECK(before == 2);
   CHECK(gate.machine.statistics().adaptive_reason == limit_change::overloaded);
   // Somebody waits while the sixty end, one each tenth of a second: the drain rate becomes known.
-  for (int i = 0; i < 40; ++i) REQUIRE(gate.arrive(numbered("q", i), asked, interactive, {.deadline = gate.now + 60s}) == "-");
+  for (int i = 0; i < 40; ++i)
+    REQUIRE(gate.arrive(numbered("q", i), asked, interactive, {.deadline = gate.now + 60s}) == "-");
   for (int i = 0; i < 58; ++i) {
     gate.now += 100ms;
     gate.finish(numbered("s", i), usage{100, 50});
