@@ -15,8 +15,9 @@ void wait_queue::join(std::uint32_t index, std::uint32_t which, std::uint64_t ra
   }
   const ticket& joining = tickets_[index];
   lane_of_[index] = which;
-  at(which).waiting.push({lane_key(joining.deadline, rank), index, static_cast<std::uint32_t>(rank)});
-  renew_expiry(which);
+  lane& joined = at(which);
+  joined.waiting.push({lane_key(joining.deadline, rank), index, static_cast<std::uint32_t>(rank)});
+  if (places_[index] == 0) renew_first(joined, which, joining.workload);
   ++size_;
   ++classes_[joining.workload].size;
 }
@@ -41,11 +42,12 @@ void wait_queue::push(std::uint32_t index, const placement& where) {
 void wait_queue::make_late(std::uint32_t index, std::uint64_t rank) {
   const std::uint32_t from = lane_of_[index];
   const std::uint32_t to = from / lanes_per_flow * lanes_per_flow + 2;
+  const std::size_t c = tickets_[index].workload;
   at(from).waiting.erase(places_[index]);
-  renew_expiry(from);
+  renew_first(at(from), from, c);
   lane_of_[index] = to;
   at(to).waiting.push({lane_key(tickets_[index].deadline, rank), index, static_cast<std::uint32_t>(rank)});
-  renew_expiry(to);
+  renew_first(at(to), to, c);
 }
 
 std::uint32_t wait_queue::park(std::uint32_t index, std::uint64_t rank, std::uint32_t lane) {
@@ -68,8 +70,9 @@ bool wait_queue::remove(std::uint32_t index) {
   const std::uint32_t which = lane_of_[index];
   one_class& own = classes_[c];
   lane& from = at(which);
-  from.waiting.erase(places_[index]);
-  renew_expiry(which);
+  const std::uint32_t place = places_[index];
+  from.waiting.erase(place);
+  if (place == 0) renew_first(from, which, c);
   --size_;
   --own.size;
   if ((which & parked_bit) != 0) {
@@ -102,8 +105,8 @@ void wait_queue::renew_bit(std::size_t c) noexcept {
 }
 
 // Few lanes change their first deadline in an event, and those without deadlines are not here at all.
-void wait_queue::renew_expiry(std::uint32_t which) {
-  lane& own = at(which);
+void wait_queue::renew_first(lane& own, std::uint32_t which, std::size_t c) {
+  flows_.stir(c);
   const std::uint64_t key =
       own.waiting.empty() ? no_deadline_key : std::min(own.waiting.front().key, no_deadline_key);
   if (key == own.expiry_key) return;
@@ -161,6 +164,7 @@ std::uint32_t wait_queue::fitting(std::size_t c, std::int64_t tokens, std::uint3
 }
 
 void wait_queue::order_by_cost(std::size_t c, const std::function<std::uint64_t(std::uint32_t)>& cost_of) {
+  flows_.stir(c);
   cost_order& by_cost = classes_[c].by_cost;
   by_cost.start(cost_places_);
   cost_places_.resize(tickets_.size());

@@ -93,7 +93,8 @@ TEST_CASE("when there are too many the one idle for longest goes, unless it stil
   CHECK(table.find(tenant(11), instant{} + 1s) == a);
 }
 
-TEST_CASE("random comings and goings: never more than allowed, nobody busy is forgotten, and the idle go in their order") {
+TEST_CASE(
+    "random comings and goings: never more than allowed, nobody busy is forgotten, and the idle go in their order") {
   fair_queue flows;
   tenant_table table(flows);
   constexpr std::size_t most = 8;

@@ -41,7 +41,8 @@ TEST_CASE("the least sunk first, then the lowest class, then the newest") {
   CHECK(chosen({running(1, {1, 10}, 50), running(2, {1, 10}, 5), running(3, {1, 10}, 20)}, {2, 0}) == names{2, 3});
   borrowings two = all_of_it();
   two[2] = {9, 900};
-  CHECK(chosen({running(1, {1, 10}, 5, 1, 1), running(2, {1, 10}, 5, 2, 2), running(3, {1, 10}, 5, 1, 1)}, {1, 0}, two) == names{2});
+  CHECK(chosen({running(1, {1, 10}, 5, 1, 1), running(2, {1, 10}, 5, 2, 2), running(3, {1, 10}, 5, 1, 1)}, {1, 0},
+               two) == names{2});
   CHECK(chosen({running(1, {1, 10}, 5), running(3, {1, 10}, 5), running(2, {1, 10}, 5)}, {2, 0}) == names{3, 2});
 }
 
@@ -103,9 +104,13 @@ TEST_CASE("where all ask for one slot and slots are missing, no set wastes less"
   }
 }
 
-TEST_CASE("whatever is asked: the need is covered where it can be, nobody in the set could stay, and no class goes below its own") {
+TEST_CASE(
+    "whatever is asked: the need is covered where it can be, nobody in the set could stay, and no class goes below its "
+    "own") {
   std::mt19937_64 draw(37);
-  const auto upto = [&draw](std::int64_t most) { return static_cast<std::int64_t>(draw() % static_cast<std::uint64_t>(most + 1)); };
+  const auto upto = [&draw](std::int64_t most) {
+    return static_cast<std::int64_t>(draw() % static_cast<std::uint64_t>(most + 1));
+  };
   for (int trial = 0; trial < 5'000; ++trial) {
     std::vector<victim> all;
     const std::int64_t count = upto(8);
@@ -116,7 +121,9 @@ TEST_CASE("whatever is asked: the need is covered where it can be, nobody in the
     capacity possible{};
     for (const std::uint32_t one : who) got = {got.slots + all[one].part.slots, got.tokens + all[one].part.tokens};
     for (const victim& one : all) possible = {possible.slots + one.part.slots, possible.tokens + one.part.tokens};
-    const auto covers = [&missing](capacity part) { return part.slots >= missing.slots && part.tokens >= missing.tokens; };
+    const auto covers = [&missing](capacity part) {
+      return part.slots >= missing.slots && part.tokens >= missing.tokens;
+    };
     if (!covers(possible)) continue;
     REQUIRE(covers(got));
     for (const std::uint32_t one : who) {

@@ -213,7 +213,8 @@ TEST_CASE("the cheapest is known from when it is wanted until it is not") {
   CHECK_FALSE(h.queue.ordered_by_cost(0));
 }
 
-TEST_CASE("whatever comes, waits aside, becomes late and goes: heads, the first to expire and the worst agree with a scan") {
+TEST_CASE(
+    "whatever comes, waits aside, becomes late and goes: heads, the first to expire and the worst agree with a scan") {
   house h;
   struct known {
     std::uint32_t index;
@@ -231,7 +232,8 @@ TEST_CASE("whatever comes, waits aside, becomes late and goes: heads, the first 
       const instant deadline = upto(2) == 0 ? never : instant{} + duration(static_cast<std::int64_t>(upto(50)));
       const bool continuing = upto(4) == 0;
       const std::uint64_t rank = 1 + upto(30);
-      in.push_back({h.push(flow, static_cast<std::int64_t>(upto(3'000)), deadline, continuing, rank), flow, continuing, rank});
+      in.push_back(
+          {h.push(flow, static_cast<std::int64_t>(upto(3'000)), deadline, continuing, rank), flow, continuing, rank});
     } else {
       const auto place = in.begin() + static_cast<std::ptrdiff_t>(upto(in.size() - 1));
       if (upto(3) == 0 && !place->late) {
@@ -258,7 +260,9 @@ TEST_CASE("whatever comes, waits aside, becomes late and goes: heads, the first 
     REQUIRE(h.queue.earliest_deadline() == earliest);
     if (earliest != never) REQUIRE(h.all[h.queue.earliest()].deadline == earliest);
     for (std::uint8_t c = 0; c < 2; ++c) {
-      const auto badness = [&h](std::uint32_t one) { return std::pair(shed_index::bucket_of(h.all[one].tokens), h.all[one].sequence); };
+      const auto badness = [&h](std::uint32_t one) {
+        return std::pair(shed_index::bucket_of(h.all[one].tokens), h.all[one].sequence);
+      };
       std::uint32_t worst = shed_index::none;
       for (const known& one : in) {
         if (one.flow / 2 == c && (worst == shed_index::none || badness(one.index) > badness(worst))) worst = one.index;
