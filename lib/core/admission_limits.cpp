@@ -163,7 +163,7 @@ void admission::state::pause(instant until, instant now, effects& out) {
   if (!queue_.empty()) settle(out);
 }
 
-void admission::state::move_limits(effects& out) {
+bool admission::state::move_limits(effects& out) {
   bool moved = false;
   for (std::uint32_t left = elastic_classes_; left != 0; left &= left - 1) {
     const auto c = static_cast<std::size_t>(std::countr_zero(left));
@@ -182,6 +182,7 @@ void admission::state::move_limits(effects& out) {
   }
   // Also after a fall: what waits for its own class's ceiling from now on stands in nobody's way any more.
   if (moved) serve(out);
+  return moved;
 }
 
 void admission::state::watch_overload(std::size_t c) {

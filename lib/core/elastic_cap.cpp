@@ -16,7 +16,7 @@ void elastic_cap::configure(const elastic_policy& rules, std::int64_t ceiling) n
   if (!goes_on) *this = {};
   rules_ = rules;
   ceiling_ = ceiling;
-  cap_ = rules.enabled ? bounded(goes_on ? cap_ : rules.minimum) : ceiling;
+  cap_ = rules.enabled ? bounded(goes_on ? cap_ : ceiling) : ceiling;
   if (!first && cap_ != before) reason_ = limit_change::reconfigured;
 }
 
@@ -39,6 +39,14 @@ bool elastic_cap::update(duration oldest_wait_above, bool cap_is_binding, instan
   if (quiet) to_first_token_ = -1;
   const bool late = to_first_token_ > std::max(static_cast<double>(rules_.target.count()), 2 * calm_);
   note_suffering(late || oldest_wait_above > rules_.target);
+  // Somebody is there to be hurt, for the first time: from now on it is asked before more is taken.
+  if (!seen_ && last_seen_ != instant::min()) {
+    seen_ = true;
+    if (cap_ > rules_.minimum) {
+      last_change_ = now_;
+      return move(rules_.minimum, limit_change::pressure);
+    }
+  }
   // The pause is over: what the class is sure of comes back whatever happens above.
   if (cap_ < lowest()) return move(lowest(), limit_change::probe);
   if (last_change_ != instant::min() && now_ - last_change_ < rules_.window) return false;

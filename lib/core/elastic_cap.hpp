@@ -10,8 +10,9 @@
 namespace sluice::core {
 
 /// Slots that one class may hold: falls by `backoff` (at least by one) when classes of higher priority suffer, rises by
-/// one when they do not and the cap is what the class waits for; at most one change per `window`. Begins at `minimum`:
-/// a class that fills the pool first and asks afterwards has already hurt somebody.
+/// one when they do not and the cap is what the class waits for; at most one change per `window`. Begins at the
+/// ceiling, and falls to `minimum` when the first of the classes above is seen: from then on it is asked before more is
+/// taken, since a class that fills the pool first and asks afterwards has already hurt somebody.
 ///
 /// The classes above *suffer* while one of their waiters is older than `target`, or their first tokens came later than
 /// that after their arrival, and later than twice its calmest of late, on weighted average (an eighth for the newest); the average lets the cap fall only when
@@ -67,6 +68,8 @@ class elastic_cap {
   /// The least that this average has been of late.
   double calm_ = -1;
   bool fresh_ = false;
+  /// Whether anything of the classes above was ever seen.
+  bool seen_ = false;
   /// Since when the classes above have suffered, with breaks shorter than `pause`; and when they last did.
   instant suffers_since_ = never;
   instant last_suffered_ = instant::min();

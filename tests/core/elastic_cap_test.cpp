@@ -25,8 +25,8 @@ elastic_cap at_ceiling(std::int64_t ceiling) {
   eager.minimum = ceiling;
   elastic_cap cap;
   cap.configure(eager, ceiling);
-  cap.configure(rules(), ceiling);
   CHECK_FALSE(cap.update(0ms, false, at(0ms)));
+  cap.configure(rules(), ceiling);
   return cap;
 }
 
@@ -47,20 +47,56 @@ TEST_CASE("off, the cap is the ceiling") {
   CHECK(cap.reason() == limit_change::reconfigured);
 }
 
-TEST_CASE("begins at the minimum, and rises by one a window while it is what the class waits for") {
+TEST_CASE("begins at the ceiling, falls to the minimum at first sight of somebody above, and rises by one a window") {
   elastic_cap cap;
   cap.configure(rules(), 12);
   CHECK(cap.enabled());
-  CHECK(cap.cap() == 2);
+  CHECK(cap.cap() == 12);
   CHECK(cap.reason() == limit_change::none);
-  CHECK_FALSE(cap.update(0ms, false, at(0ms)));
-  CHECK(cap.update(0ms, true, at(100ms)));
-  CHECK(cap.cap() == 3);
-  CHECK(cap.reason() == limit_change::probe);
+  CHECK_FALSE(cap.update(nobody, true, at(0ms)));
+  CHECK(cap.cap() == 12);
+  CHECK(cap.update(0ms, false, at(100ms)));
+  CHECK(cap.cap() == 2);
+  CHECK(cap.reason() == limit_change::pressure);
   CHECK(cap.next_update() == at(1100ms));
   CHECK_FALSE(cap.update(0ms, true, at(1099ms)));
   CHECK(cap.update(0ms, true, at(1100ms)));
+  CHECK(cap.cap() == 3);
+  CHECK(cap.reason() == limit_change::probe);
+  CHECK(cap.update(0ms, true, at(2100ms)));
   CHECK(cap.cap() == 4);
+}
+
+TEST_CASE("a first token above is a first sight too") {
+  elastic_cap cap;
+  cap.configure(rules(), 12);
+  cap.observe_first_token(10ms, at(50ms));
+  CHECK(cap.update(nobody, true, at(60ms)));
+  CHECK(cap.cap() == 2);
+}
+
+TEST_CASE("with a pause it may fall to zero for so long, then the minimum is back until trouble has been away as long") {
+  elastic_policy pausing = rules();
+  pausing.minimum = 1;
+  pausing.pause = 10s;
+  elastic_cap cap;
+  cap.configure(pausing, 4);
+  CHECK(cap.update(0ms, true, at(0ms)));
+  CHECK(cap.cap() == 1);
+  CHECK(cap.update(501ms, true, at(1s)));
+  CHECK(cap.cap() == 0);
+  CHECK(cap.reason() == limit_change::pressure);
+  CHECK_FALSE(cap.update(9s, true, at(10'999ms)));
+  CHECK(cap.cap() == 0);
+  CHECK(cap.update(9s, true, at(11s)));
+  CHECK(cap.cap() == 1);
+  // Still in trouble: no second pause.
+  CHECK_FALSE(cap.update(9s, true, at(13s)));
+  CHECK(cap.cap() == 1);
+  // Ten seconds without any: then it may pause again.
+  CHECK_FALSE(cap.update(0ms, false, at(23s)));
+  CHECK(cap.update(501ms, true, at(24s)));
+  CHECK(cap.cap() == 0);
 }
 
 TEST_CASE("falls while an older waiter above suffers, once a window, not below the minimum") {

@@ -38,8 +38,7 @@ class restoration : public service {
     restore();
   }
 
- private:
-  void move_limits() {
+  bool move_limits() {
     bool moved = false;
     for (std::size_t c = 0; c < classes(); ++c) {
       if (!rules_.classes[c].elastic.enabled || elastic_[c].next_update() > now_) continue;
@@ -53,7 +52,10 @@ class restoration : public service {
       if (elastic_[c].update(oldest, binding, now_)) moved = true;
     }
     if (moved) serve();
+    return moved;
   }
+
+ private:
 
   void note_lack() {
     const sums now = add_up();
