@@ -20,6 +20,7 @@ void wait_queue::join(std::uint32_t index, std::uint32_t which, std::uint64_t ra
   if (places_[index] == 0) renew_first(joined, which, joining.workload);
   ++size_;
   ++classes_[joining.workload].size;
+  populated_ |= 1U << joining.workload;
 }
 
 void wait_queue::push(std::uint32_t index, const placement& where) {
@@ -74,7 +75,7 @@ bool wait_queue::remove(std::uint32_t index) {
   from.waiting.erase(place);
   if (place == 0) renew_first(from, which, c);
   --size_;
-  --own.size;
+  if (--own.size == 0) populated_ &= ~(1U << c);
   if ((which & parked_bit) != 0) {
     --own.parked;
     if (!from.waiting.empty()) return false;
