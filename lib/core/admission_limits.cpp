@@ -62,40 +62,30 @@ instant admission::state::latest_start(const candidate& what) const noexcept {
   return what.deadline - duration(static_cast<std::int64_t>(share));
 }
 
-bool admission::state::hopeless(std::uint32_t index) const noexcept {
-  if (tickets_[index].deadline == never || !rules_.feasibility.enabled) return false;
-  return !in_time(candidate_of(index));
-}
-
 capacity admission::state::ahead_of(std::uint32_t index) const noexcept {
   const ticket& which = tickets_[index];
   const std::size_t c = which.workload;
   wide tokens = 0;
   std::int64_t slots = 0;
-  for (std::size_t other = 0; other < class_count_; ++other) {
-    const bool before = other == c ? which.deadline >= latest_deadline_[c] && !queue_.ordered_by_cost(c)
-                                   : rules_.classes[other].priority > rules_.classes[c].priority;
-    if (!before) continue;
+  if (which.deadline >= latest_deadline_[c] && !queue_.ordered_by_cost(c)) {
+    slots = ledger_[c].queued_slots - which.slots;
+    tokens = ledger_[c].queued_tokens - which.tokens;
+  }
+  for (std::uint32_t left = queue_.waiting_classes() & above_[c]; left != 0; left &= left - 1) {
+    const auto other = static_cast<std::size_t>(std::countr_zero(left));
     slots += ledger_[other].queued_slots;
     tokens += ledger_[other].queued_tokens;
-    if (other != c) continue;
-    slots -= which.slots;
-    tokens -= which.tokens;
   }
   return {std::max<std::int64_t>(0, slots),
           static_cast<std::int64_t>(std::clamp<wide>(tokens, 0, std::int64_t{1} << 61))};
-}
-
-bool admission::state::cannot_make_it(std::uint32_t index) const noexcept {
-  if (tickets_[index].deadline == never || !rules_.feasibility.enabled || queue_.is_parked(index)) return false;
-  return !foresee(candidate_of(index), ahead_of(index), true).feasible;
 }
 
 // When there is less, or it comes more slowly, what was feasible may be so no longer.
 void admission::state::reject_infeasible(effects& out) {
   if (!rules_.feasibility.enabled) return;
   for (std::uint32_t index = 0; index < tickets_.size() && !queue_.empty(); ++index) {
-    if (tickets_[index].state != ticket::phase::waiting || !cannot_make_it(index)) continue;
+    if (tickets_[index].state != ticket::phase::waiting || !cannot_make_it(index, candidate_of(index)))
+      continue;
     const std::size_t c = tickets_[index].workload;
     count_miss(c);
     reject_waiter(index, reason::infeasible, bound_of(index), out);
@@ -203,7 +193,7 @@ void admission::state::note_time_given(std::size_t c, duration given) noexcept {
   double& average = habits_[c].time_given;
   const auto now = static_cast<double>(std::max(given, duration::zero()).count());
   // Those that come again have less time left: what counts is what fresh work is given.
-  average += (now - average) / (now > average ? 4 : 4 * habit_span);
+  average += (now - average) * (now > average ? 1.0 / 4 : 1.0 / (4 * habit_span));
 }
 
 void admission::state::renew_pace(std::size_t c) noexcept {

@@ -26,17 +26,15 @@ void admission::state::finish_event(effects& out) {
   if (!pending_.empty()) flush_thresholds(out);
 }
 
-bool admission::state::expire(effects& out) {
-  bool anybody = false;
+bool admission::state::expire_all(effects& out) {
   while (queue_.earliest_deadline() <= now_) {
     const std::uint32_t index = queue_.earliest();
     const std::size_t c = tickets_[index].workload;
     count_miss(c);
     reject_waiter(index, reason::deadline_in_queue, bound_of(index), out);
     watch_overload(c);
-    anybody = true;
   }
-  return anybody;
+  return true;
 }
 
 void admission::state::find_next(std::size_t c) noexcept {
@@ -44,8 +42,8 @@ void admission::state::find_next(std::size_t c) noexcept {
   found.index = look_for_next(c, found.until);
   found.asked = tickets_[found.index].asked();
   found.arrived = tickets_[found.index].arrived;
-  found.fine_until = instant::min();
   flows_.settle(c);
+  unlooked_ |= 1U << c;
 }
 
 std::uint32_t admission::state::look_for_next(std::size_t c, instant& until) const noexcept {
@@ -79,47 +77,55 @@ void admission::state::resume_all_flows() noexcept {
   }
 }
 
-// Who is late already gains little by being served before those that need not be.
-bool admission::state::step_aside(std::size_t c, std::uint32_t index) {
-  const duration promise = rules_.classes[c].start_within;
-  if (promise <= duration::zero() || queue_.is_late(index) || now_ - tickets_[index].arrived <= promise) return false;
-  queue_.make_late(index, place_of(index).rank);
-  return true;
+std::uint32_t admission::state::forget_what_was_fine() noexcept {
+  fine_ = {never, std::numeric_limits<std::size_t>::max(), learned_};
+  return unlooked_ = ~std::uint32_t{0};
 }
 
-void admission::state::note_fine(std::size_t c, next_waiter& which) noexcept {
+// Who is late already gains little by being served before those that need not be.
+bool admission::state::found_fine(std::size_t c, const next_waiter& which, effects& out) {
   constexpr duration moment{1};
-  which.fine_until = never;
-  which.fine_in_flight = std::numeric_limits<std::size_t>::max();
-  which.known = learned_;
-  if (rules_.classes[c].start_within > duration::zero() && !queue_.is_late(which.index))
-    which.fine_until = after(after(which.arrived, rules_.classes[c].start_within), moment);
-  if (!rules_.feasibility.enabled || tickets_[which.index].deadline == never) return;
-  if (pace_.known()) which.fine_in_flight = in_flight_;
-  which.fine_until = std::min(which.fine_until, after(latest_start(candidate_of(which.index)), moment));
+  const std::uint32_t index = which.index;
+  instant until = which.until;
+  if (rules_.feasibility.enabled && tickets_[index].deadline != never) {
+    const instant latest = latest_start_of(index);
+    if (now_ > latest) {
+      count_miss(c);
+      if (rules_.observe) {
+        let_through(index, reason::infeasible, constraint::deadline, out);
+      } else {
+        reject_waiter(index, reason::infeasible, constraint::deadline, out);
+      }
+      watch_overload(c);
+      return false;
+    }
+    until = std::min(until, after(latest, moment));
+    if (pace_.known()) fine_.in_flight = std::min(fine_.in_flight, in_flight_);
+  }
+  if (const duration promise = rules_.classes[c].start_within; promise > duration::zero() && !queue_.is_late(index)) {
+    if (now_ - which.arrived > promise) {
+      queue_.make_late(index, place_of(index).rank);
+      return false;
+    }
+    until = std::min(until, after(after(which.arrived, promise), moment));
+  }
+  fine_.until = std::min(fine_.until, until);
+  unlooked_ &= ~(1U << c);
+  return true;
 }
 
 void admission::state::prepare_heads(effects& out) {
   if (tenant_rates_) resume_flows();
-  if (!heads_change_) return;
-  for (std::uint32_t left = queue_.waiting_classes(); left != 0; left &= left - 1) {
+  // Those that begin to wait meanwhile are looked at next time; what becomes of one may change what is known of the others.
+  for (std::uint32_t waiting = queue_.waiting_classes();;) {
+    const std::uint32_t left = waiting & (unlooked() | (tenant_rates_ ? waiting : 0));
+    if (left == 0) return;
     const auto c = static_cast<std::size_t>(std::countr_zero(left));
+    waiting &= ~std::uint32_t{1} << c;
     while ((queue_.waiting_classes() >> c & 1U) != 0) {
-      next_waiter& next = next_in(c);
+      const next_waiter& next = next_in(c);
       const std::uint32_t index = next.index;
-      const bool fine = known_to_be_fine(next);
-      if (!fine && hopeless(index)) {
-        count_miss(c);
-        if (rules_.observe) {
-          let_through(index, reason::infeasible, constraint::deadline, out);
-        } else {
-          reject_waiter(index, reason::infeasible, constraint::deadline, out);
-        }
-        watch_overload(c);
-        continue;
-      }
-      if (!fine && step_aside(c, index)) continue;
-      if (!fine) note_fine(c, next);
+      if ((unlooked_ >> c & 1U) != 0 && !found_fine(c, next, out)) continue;
       if (!tenant_rates_) break;
       const rate_cells& rates = tenants_[tenant_of(index)].rates;
       const rate_charge charge = candidate_of(index).charge();
@@ -131,16 +137,18 @@ void admission::state::prepare_heads(effects& out) {
   }
 }
 
+inline bool admission::state::may_start_any() noexcept {
+  rate_wake_ = never;
+  if (paused_until_ > now_) return false;
+  if (ledger_.free().slots > 0 || slotless_ != 0) return true;
+  if (adaptive_.enabled()) note_adaptive_bound(queue_.waiting_classes());
+  return false;
+}
+
 // Heads within their floor come first, then the others by priority. One that waits for room in the pool, or for the
 // provider's rate, lets those behind it pass only within bounds; one that waits for something of its own stands in nobody's way.
 admission::state::choice admission::state::choose() {
-  rate_wake_ = never;
-  if (paused_until_ > now_) return {};
   const std::uint32_t waiting = queue_.waiting_classes();
-  if (ledger_.free().slots <= 0 && slotless_ == 0) {
-    if (adaptive_.enabled()) note_adaptive_bound(waiting);
-    return {};
-  }
   // Whose next is within its floor, and who comes after those, by rank.
   std::uint32_t within = 0;
   std::uint32_t beyond = 0;
@@ -218,11 +226,34 @@ std::uint32_t admission::state::small_one(std::size_t c, std::uint32_t head) {
 
 void admission::state::serve(effects& out) {
   while (!queue_.empty()) {
-    prepare_heads(out);
+    if (tenant_rates_ || (heads_change_ && unlooked() != 0)) prepare_heads(out);
+    if (!may_start_any()) return;
     const choice next = choose();
     if (next.index == nowhere) return;
     start_waiter(next, out);
   }
+}
+
+void admission::state::dequeue(std::uint32_t index) {
+  const ticket& which = tickets_[index];
+  const std::size_t c = which.workload;
+  if (which.slots == 0) --slotless_;
+  demand_[c].slots -= which.slots;
+  demand_[c].tokens -= which.tokens;
+  if (queue_.is_parked(index)) {
+    detail& more = detail_of(index);
+    if (queue_.remove(index)) runs_.parked(more.parked_at) = nowhere;
+    more.parked_at = no_run;
+  } else {
+    const std::uint32_t flow = flow_of(index);
+    const bool paused = flows_[flow].paused;
+    if (!paused) ledger_.unqueue(c, which.slots, which.tokens);
+    static_cast<void>(queue_.remove(index));
+    // Perhaps it was what the others of its tenant waited behind.
+    if (paused && flows_[flow].waiting != 0) resume_flow(flow);
+  }
+  if (queue_.size(c) == 0) latest_deadline_[c] = instant{};
+  if (needs_time_ && queue_.empty()) drain_.busy(now_, false);
 }
 
 void admission::state::start_waiter(const choice& which, effects& out) {
@@ -245,6 +276,14 @@ void admission::state::ask_for_wake(effects& out) {
   }
   instant next = std::min({armed_, queue_.earliest_deadline(), flows_.next_resume(), rate_wake_});
   if (paused_until_ > now_) next = std::min(next, paused_until_);
+  if (lacking_ != 0 || elastic_classes_ != 0) next = std::min(next, next_change());
+  if (next >= armed_) return;
+  armed_ = next;
+  out.list.push_back({effect::kind::wake_at, 0, {}, 0, next});
+}
+
+instant admission::state::next_change() noexcept {
+  instant next = never;
   if (!stoppable_.empty()) {
     for (std::uint32_t left = lacking_; left != 0; left &= left - 1) {
       const auto c = static_cast<std::size_t>(std::countr_zero(left));
@@ -259,9 +298,7 @@ void admission::state::ask_for_wake(effects& out) {
     const instant again = after(now_, std::max<duration>(rules_.classes[c].elastic.window / 2, shortest_look));
     next = std::min(next, elastic_[c].next_update() > now_ ? elastic_[c].next_update() : again);
   }
-  if (next >= armed_) return;
-  armed_ = next;
-  out.list.push_back({effect::kind::wake_at, 0, {}, 0, next});
+  return next;
 }
 
 bool admission::state::shed(std::uint32_t newcomer, effects& out) {

@@ -138,7 +138,7 @@ class admission::state {
   void forget(std::uint32_t index) noexcept;
   void drop_detail(std::uint32_t index) noexcept;
   /// What becomes of a request that does not start at once.
-  void await_turn(std::uint32_t index, bool may_wait, bool moved, effects& out);
+  void await_turn(std::uint32_t index, const candidate& as, bool may_wait, bool moved, effects& out);
   void enqueue(std::uint32_t index);
   void dequeue(std::uint32_t index);
   void change_hold(std::uint32_t index, std::int64_t hold) noexcept;
@@ -167,11 +167,11 @@ class admission::state {
   void settle(effects& out);
   void finish_event(effects& out);
   /// Whether anybody had to go.
-  bool expire(effects& out);
+  bool expire(effects& out) { return queue_.earliest_deadline() <= now_ && expire_all(out); }
+  bool expire_all(effects& out);
   void serve(effects& out);
   /// Takes away what keeps a class's next from being its next: those that can no longer be done, tenants without rate.
   void prepare_heads(effects& out);
-  [[nodiscard]] bool step_aside(std::size_t c, std::uint32_t index);
   void resume_flows() noexcept;
   /// One that is paused, because what it waits for may be there already.
   void resume_flow(std::uint32_t flow);
@@ -183,10 +183,13 @@ class admission::state {
     instant arrived{};
     /// When it becomes another one's turn though nothing moves; the past when it may be so at any time.
     instant until = instant::min();
-    /// It was found that it can be done and keeps its place: up to then, with so many in flight, and by what was known.
-    instant fine_until = instant::min();
-    std::size_t fine_in_flight = 0;
-    std::uint64_t known = 0;
+  };
+  /// Up to when, with how many in flight, and by what was learned, all that are next and were looked at can still be
+  /// done, keep their place, and are next.
+  struct horizon {
+    instant until = instant::min();
+    std::size_t in_flight = 0;
+    std::uint64_t learned = 0;
   };
   next_waiter& next_in(std::size_t c) noexcept {
     if (flows_.stirred(c) || now_ >= next_[c].until) [[unlikely]] find_next(c);
@@ -196,10 +199,16 @@ class admission::state {
   void find_next(std::size_t c) noexcept;
   /// From scratch; says until when it stays so.
   [[nodiscard]] std::uint32_t look_for_next(std::size_t c, instant& until) const noexcept;
-  [[nodiscard]] bool known_to_be_fine(const next_waiter& which) const noexcept {
-    return now_ < which.fine_until && in_flight_ <= which.fine_in_flight && which.known == learned_;
+  /// The next of a class is found to be fine as it is, or taken out of its place.
+  [[nodiscard]] bool found_fine(std::size_t c, const next_waiter& which, effects& out);
+  /// The classes whose next must be looked at.
+  [[nodiscard]] std::uint32_t unlooked() noexcept {
+    const bool holds = now_ < fine_.until && in_flight_ <= fine_.in_flight && fine_.learned == learned_;
+    return queue_.waiting_classes() & (holds ? flows_.stirred() | unlooked_ : forget_what_was_fine());
   }
-  void note_fine(std::size_t c, next_waiter& which) noexcept;
+  std::uint32_t forget_what_was_fine() noexcept;
+  /// Whether that may be anybody at all.
+  [[nodiscard]] bool may_start_any() noexcept;
   [[nodiscard]] choice choose();
   /// Short of the provider's rate: notes when it is there.
   [[nodiscard]] constraint provider_bound(std::uint32_t index) noexcept;
@@ -209,13 +218,18 @@ class admission::state {
   [[nodiscard]] std::uint32_t small_one(std::size_t c, std::uint32_t head);
   void start_waiter(const choice& which, effects& out);
   void ask_for_wake(effects& out);
+  /// When floors are due, and limits move.
+  [[nodiscard]] instant next_change() noexcept;
 
   [[nodiscard]] bool somebody_fits() const noexcept;
   [[nodiscard]] std::optional<std::string> broken_runs() const;
 
   // Restoration of floors.
   void note_lack() noexcept;
-  void restore(effects& out);
+  void restore(effects& out) {
+    if (ledger_.anything_needed() || lacking_ != 0) restore_floors(out);
+  }
+  void restore_floors(effects& out);
   void reclaim(std::size_t c, capacity target, effects& out);
   [[nodiscard]] bool may_be_listed(const ticket& which) const noexcept;
   [[nodiscard]] bool nearly_done(const grant& running) const noexcept;
@@ -270,13 +284,23 @@ class admission::state {
   }
   /// The last instant for that, as long as no more are in flight.
   [[nodiscard]] instant latest_start(const candidate& what) const noexcept;
-  [[nodiscard]] bool hopeless(std::uint32_t index) const noexcept;
+  [[nodiscard]] bool hopeless(std::uint32_t index) const noexcept {
+    return rules_.feasibility.enabled && now_ > latest_start_of(index);
+  }
+  [[nodiscard]] instant latest_start_of(std::uint32_t index) const noexcept {
+    const instant deadline = tickets_[index].deadline;
+    return deadline == never || services_.empty() ? deadline : latest_start(candidate_of(index));
+  }
   /// The same, with what is ahead of it.
-  [[nodiscard]] bool cannot_make_it(std::uint32_t index) const noexcept;
+  [[nodiscard]] bool cannot_make_it(std::uint32_t index, const candidate& what) const noexcept {
+    if (what.deadline == never || !rules_.feasibility.enabled || queue_.is_parked(index)) return false;
+    return !foresee(what, ahead_of(index), true).feasible;
+  }
 
   // Explanations.
   /// What stands in the way of a request now, most binding first; `order` when nothing but others does.
-  [[nodiscard]] constraint bound_of(std::uint32_t index) const noexcept;
+  [[nodiscard]] constraint bound_of(std::uint32_t index) const noexcept { return bound_of(index, candidate_of(index)); }
+  [[nodiscard]] constraint bound_of(std::uint32_t index, const candidate& what) const noexcept;
   [[nodiscard]] static constraint bound_of(const budget_verdict& verdict) noexcept;
   /// What a rate has against it: for ever, and now.
   [[nodiscard]] constraint impossible_rate(const candidate& what) const noexcept;
@@ -285,12 +309,12 @@ class admission::state {
   [[nodiscard]] constraint refined(const candidate& what, constraint bound) const noexcept;
   void describe(const candidate& what, constraint bound, decision& into) const noexcept;
   /// Without what is foreseen, which takes longer than all the rest.
-  void describe_as_it_is(std::uint32_t index, constraint bound, decision& into) const noexcept;
+  void describe_as_it_is(std::uint32_t index, const candidate& what, constraint bound, decision& into) const noexcept;
   [[nodiscard]] decision describe(std::uint32_t index, constraint bound) const noexcept;
   void record(const decision& made) {
     if (records_.on()) records_.next() = made;
   }
-  void record_wait(std::uint32_t index);
+  void record_wait(std::uint32_t index, const candidate& what);
   void record_preemption(std::uint32_t index);
 
   policy rules_;
@@ -364,9 +388,13 @@ class admission::state {
   std::array<instant, max_workloads> latest_deadline_{};
 
   std::array<next_waiter, max_workloads> next_{};
+  /// Whose next was found and not looked at since; and how long what was seen of the others holds.
+  std::uint32_t unlooked_ = 0;
+  horizon fine_{};
 
-  /// Classes by priority.
+  /// Classes by priority; and of each class, those that come before it.
   std::array<std::uint8_t, max_workloads> by_priority_{};
+  std::array<std::uint32_t, max_workloads> above_{};
   std::array<class_statistics, max_workloads> counts_{};
   struct demand {
     std::int64_t slots = 0;

@@ -88,6 +88,8 @@ class fair_queue {
 
   /// Whether it may be another one's turn in class `c`, or something else was said to matter, since that was last settled.
   [[nodiscard]] bool stirred(std::size_t c) const noexcept { return (stirred_ >> c & 1U) != 0; }
+  /// A bit for each class of which that is true.
+  [[nodiscard]] std::uint32_t stirred() const noexcept { return stirred_; }
   void stir(std::size_t c) noexcept { stirred_ |= 1U << c; }
   void settle(std::size_t c) noexcept { stirred_ &= ~(1U << c); }
 
@@ -140,5 +142,39 @@ class fair_queue {
   std::uint32_t entries_ = 0;
   std::uint32_t stirred_ = ~std::uint32_t{0};
 };
+
+// What happens whenever something waits or starts costs no call.
+inline void fair_queue::enter(std::uint32_t index) {
+  flow& which = flows_[index];
+  one_class& own = classes_[which.workload];
+  which.start = std::max(own.now, which.finish);
+  own.turns.push({which.start, index, entries_++});
+  if (which.place == 0) stir(which.workload);
+}
+
+inline void fair_queue::leave(std::uint32_t index) {
+  flow& which = flows_[index];
+  if (which.paused) {
+    paused_.erase(which.place);
+  } else {
+    if (which.place == 0) stir(which.workload);
+    classes_[which.workload].turns.erase(which.place);
+  }
+  which.paused = false;
+  which.place = nowhere;
+}
+
+inline void fair_queue::serve(std::uint32_t index, std::int64_t tokens) {
+  flow& which = flows_[index];
+  one_class& own = classes_[which.workload];
+  const bool waits = has_turn(which);
+  const std::uint64_t start = waits ? which.start : std::max(own.now, which.finish);
+  own.now = std::max(own.now, start);
+  which.finish = start + charge(which, tokens);
+  if (!waits) return;
+  which.start = which.finish;
+  stir(which.workload);
+  own.turns.update(which.place, {which.start, index, entries_++});
+}
 
 }  // namespace sluice::core

@@ -8,35 +8,9 @@ wait_queue::wait_queue(tickets& all, fair_queue& flows) : tickets_(all), flows_(
   expiry_ = dary_heap<expiry, expiry_order>(expiry_order{this});
 }
 
-void wait_queue::join(std::uint32_t index, std::uint32_t which, std::uint64_t rank) {
-  if (places_.size() < tickets_.size()) {
-    places_.resize(tickets_.size());
-    lane_of_.resize(tickets_.size());
-  }
-  const ticket& joining = tickets_[index];
-  lane_of_[index] = which;
-  lane& joined = at(which);
-  joined.waiting.push({lane_key(joining.deadline, rank), index, static_cast<std::uint32_t>(rank)});
-  if (places_[index] == 0) renew_first(joined, which, joining.workload);
-  ++size_;
-  ++classes_[joining.workload].size;
-}
-
-void wait_queue::push(std::uint32_t index, const placement& where) {
-  lanes_.reach(lanes_per_flow * where.flow + lanes_per_flow - 1, lane_order{&tickets_, &places_});
-  const ticket& joining = tickets_[index];
-  join(index, lanes_per_flow * where.flow + (where.continuing ? 1 : 0), where.rank);
-  flow& mine = flows_[where.flow];
-  mine.slots += joining.slots;
-  mine.tokens += joining.tokens;
-  if (mine.waiting++ == 0) {
-    flows_.enter(where.flow);
-    waiting_ |= 1U << joining.workload;
-  }
-  shed_index& by_size = classes_[joining.workload].by_size;
-  if (!by_size.active()) return;
-  if (links_.size() < tickets_.size()) links_.resize(tickets_.size());
-  by_size.add(links_, index, joining.tokens, [this](std::uint32_t other) { return tickets_[other].sequence; });
+void wait_queue::reach() {
+  places_.resize(tickets_.size());
+  lane_of_.resize(tickets_.size());
 }
 
 void wait_queue::make_late(std::uint32_t index, std::uint64_t rank) {
@@ -64,52 +38,7 @@ std::uint32_t wait_queue::park(std::uint32_t index, std::uint64_t rank, std::uin
   return lane;
 }
 
-bool wait_queue::remove(std::uint32_t index) {
-  const ticket& leaving = tickets_[index];
-  const std::size_t c = leaving.workload;
-  const std::uint32_t which = lane_of_[index];
-  one_class& own = classes_[c];
-  lane& from = at(which);
-  const std::uint32_t place = places_[index];
-  from.waiting.erase(place);
-  if (place == 0) renew_first(from, which, c);
-  --size_;
-  --own.size;
-  if ((which & parked_bit) != 0) {
-    --own.parked;
-    if (!from.waiting.empty()) return false;
-    unused_aside_.push_back(which & ~parked_bit);
-    return true;
-  }
-  if (own.by_size.active()) own.by_size.remove(links_, index, leaving.tokens);
-  if (own.by_cost.active()) own.by_cost.remove(cost_places_[index]);
-  if (own.size == own.parked) own.by_size.stop();
-  flow& mine = flows_[which / lanes_per_flow];
-  mine.slots -= leaving.slots;
-  mine.tokens -= leaving.tokens;
-  if (--mine.waiting == 0) {
-    flows_.leave(which / lanes_per_flow);
-    renew_bit(c);
-  } else if (!from.waiting.empty()) {
-    __builtin_prefetch(&tickets_[from.waiting.front().index]);
-  }
-  return false;
-}
-
-void wait_queue::renew_bit(std::size_t c) noexcept {
-  if (flows_.size(c) == 0) {
-    waiting_ &= ~(1U << c);
-  } else {
-    waiting_ |= 1U << c;
-  }
-}
-
-// Few lanes change their first deadline in an event, and those without deadlines are not here at all.
-void wait_queue::renew_first(lane& own, std::uint32_t which, std::size_t c) {
-  flows_.stir(c);
-  const std::uint64_t key =
-      own.waiting.empty() ? no_deadline_key : std::min(own.waiting.front().key, no_deadline_key);
-  if (key == own.expiry_key) return;
+void wait_queue::renew_expiry(lane& own, std::uint32_t which, std::uint64_t key) {
   if (own.expiry_place == nowhere) {
     expiry_.push({key, which, which});
   } else if (key == no_deadline_key) {
