@@ -159,6 +159,10 @@ bool admission::state::move_limits(effects& out) {
     const auto c = static_cast<std::size_t>(std::countr_zero(left));
     if (elastic_[c].next_update() > now_) continue;
     duration oldest{-1};
+    bool above_runs = false;
+    for (std::size_t other = 0; other < class_count_ && !above_runs; ++other) {
+      above_runs = rules_.classes[other].priority > rules_.classes[c].priority && counts_[other].in_flight > 0;
+    }
     for (std::uint32_t others = queue_.waiting_classes(); others != 0; others &= others - 1) {
       const auto other = static_cast<std::size_t>(std::countr_zero(others));
       if (rules_.classes[other].priority <= rules_.classes[c].priority) continue;
@@ -166,7 +170,7 @@ bool admission::state::move_limits(effects& out) {
     }
     const bool waits = (queue_.waiting_classes() >> c & 1U) != 0;
     const bool binding = waits && ledger_.room(c, next_in(c).asked) == constraint::class_slots;
-    if (!elastic_[c].update(oldest, binding, now_)) continue;
+    if (!elastic_[c].update(oldest, binding, now_, above_runs)) continue;
     limit_class(c);
     moved = true;
   }

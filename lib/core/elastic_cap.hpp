@@ -16,7 +16,7 @@ namespace sluice::core {
 ///
 /// The classes above *suffer* while one of their waiters is older than `target`, or their first tokens came later than
 /// that after their arrival, and later than twice its calmest of late, on weighted average (an eighth for the newest); the average lets the cap fall only when
-/// there was a first token since its last change. When nothing of them has been seen for 10 windows, or ever, the average is
+/// there was a first token since its last change. When nothing of them runs or waits, or has been seen for 10 windows or ever, the average is
 /// forgotten, and the cap doubles instead of rising by one.
 ///
 /// With a `pause` the cap may fall to zero, but not for longer than that since the trouble began; it is `minimum` again then, until
@@ -40,9 +40,9 @@ class elastic_cap {
   void observe_first_token(duration since_arrival, instant now) noexcept;
 
   /// Moves the cap if it is time to. `oldest_wait_above`: how long the oldest waiter of the classes above has waited;
-  /// negative: none waits. `cap_is_binding`: the class has a waiter that would fit but for the cap. Whether the cap
-  /// changed.
-  bool update(duration oldest_wait_above, bool cap_is_binding, instant now) noexcept;
+  /// negative: none waits. `cap_is_binding`: the class has a waiter that would fit but for the cap. `above_runs`: whether
+  /// anything of the classes above runs. Whether the cap changed.
+  bool update(duration oldest_wait_above, bool cap_is_binding, instant now, bool above_runs = true) noexcept;
 
   /// The earliest instant at which `update` may change something; `never` when it is off. Worth waking up for only
   /// while this class or one above has a waiter.
