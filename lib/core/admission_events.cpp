@@ -118,7 +118,7 @@ request_id admission::state::enter(const request& what, instant now) {
   // What `objection` and `room` say, in fewer words: nobody waits, and why not need not be told.
   if (!queue_.empty() || closed_ || c >= class_count_) return {};
   // Its ceiling may have to move first.
-  if (is_elastic(c) && elastic_[c].next_update() <= std::max(now, now_)) return {};
+  if (is_elastic(c) && elastic_[c].may_fall(std::max(now, now_))) return {};
   if ((asked.slots | asked.tokens | asked.output_tokens) < 0 || asked.output_tokens > asked.tokens) return {};
   if (asked.slots > most_slots || !ledger_.room_at_once(c, {asked.slots, asked.tokens})) return {};
   if (what.deadline <= std::max(now, now_)) return {};

@@ -44,6 +44,12 @@ class elastic_cap {
   /// anything of the classes above runs. Whether the cap changed.
   bool update(duration oldest_wait_above, bool cap_is_binding, instant now, bool above_runs = true) noexcept;
 
+  /// Whether `update` might lower the cap now though nothing waits above.
+  [[nodiscard]] bool may_fall(instant now) const noexcept {
+    const bool first_sight = !seen_ && last_seen_ != instant::min();
+    return rules_.enabled && (first_sight || (fresh_ && after(last_change_, rules_.window) <= now));
+  }
+
   /// The earliest instant at which `update` may change something; `never` when it is off. Worth waking up for only
   /// while this class or one above has a waiter.
   [[nodiscard]] instant next_update() const noexcept;

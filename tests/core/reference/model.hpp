@@ -49,7 +49,7 @@ class reference_model : public learning {
   bool arrive_at_once(const request& what, instant now) {
     const std::size_t c = what.workload.index();
     if (!waiting.empty() || closed_ || c >= classes() || !well_formed(what.cost)) return false;
-    if (rules_.classes[c].elastic.enabled && elastic_[c].next_update() <= std::max(now, now_)) return false;
+    if (rules_.classes[c].elastic.enabled && elastic_[c].may_fall(std::max(now, now_))) return false;
     const capacity asked{what.cost.slots, what.cost.tokens};
     if (ceiling(c).slots == 0 || room(add_up(), c, asked) != constraint::none) return false;
     if (what.deadline <= std::max(now, now_)) return false;
