@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace sluice::core {
 namespace {
@@ -202,11 +203,11 @@ void admission::state::note_time_given(std::size_t c, duration given) noexcept {
 
 void admission::state::renew_pace(std::size_t c) noexcept {
   habit& own = habits_[c];
-  own.most_at_once = unlimited;
+  const std::int64_t before = std::exchange(own.most_at_once, unlimited);
   if (rules_.feasibility.enabled && rules_.feasibility.run_share > 0 && own.length > 0 && own.time_given > 0) {
     own.most_at_once = pace_.most_for(own.time_given * rules_.feasibility.run_share / own.length);
   }
-  limit_class(c);
+  if (own.most_at_once != before) limit_class(c);
 }
 
 void admission::state::limit_class(std::size_t c) noexcept {
