@@ -25,7 +25,7 @@ sluice::policy sluice_policy() {
   // Two at once at most: what runs beside a chat is felt by the chat.
   auto& agents = rules[sluice::batch];
   agents.priority = 0;
-  agents.floor = {.slots = 0, .tokens = 16'000};
+  agents.floor = {};
   agents.ceiling = {.slots = 2, .tokens = 32'000};
   agents.preemptible = true;
   return rules;

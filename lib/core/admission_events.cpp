@@ -261,9 +261,16 @@ bool admission::state::finish(request_id id, ending how, const std::optional<usa
 }
 
 // Here rather than with the others, so that what happens at every request costs no further call.
-request_id admission::arrive(const request& what, instant now, effects& out) { return state_->arrive(what, now, out); }
-request_id admission::enter(const request& what, instant now) { return state_->enter(what, now); }
+request_id admission::arrive(const request& what, instant now, effects& out) {
+  if (log_ != nullptr) [[unlikely]] return arrive_logged(what, now, out);
+  return state_->arrive(what, now, out);
+}
+request_id admission::enter(const request& what, instant now) {
+  if (log_ != nullptr) [[unlikely]] return enter_logged(what, now);
+  return state_->enter(what, now);
+}
 bool admission::finish(request_id id, ending how, const std::optional<usage>& used, instant now, effects& out) {
+  if (log_ != nullptr) [[unlikely]] return finish_logged(id, how, used, now, out);
   return state_->finish(id, how, used, now, out);
 }
 

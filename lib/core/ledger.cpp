@@ -7,6 +7,14 @@ capacity bounded(capacity limit) noexcept {
   return {std::min(limit.slots, largest_pool), std::min(limit.tokens, largest_pool)};
 }
 
+// A floor needs nothing on an axis without a limit; without this, what asks for some of it would never be within its floor.
+capacity completed(capacity floor, capacity total) noexcept {
+  constexpr std::int64_t plenty = largest_pool / static_cast<std::int64_t>(max_workloads);
+  if (total.tokens == unlimited && floor.slots > 0 && floor.tokens == 0) floor.tokens = plenty;
+  if (total.slots == unlimited && floor.tokens > 0 && floor.slots == 0) floor.slots = plenty;
+  return floor;
+}
+
 }  // namespace
 
 void ledger::configure(const policy& rules) noexcept {
@@ -15,7 +23,7 @@ void ledger::configure(const policy& rules) noexcept {
   slot_limit_ = total_.slots;
   free_ = {total_.slots - held.slots, total_.tokens - held.tokens};
   for (std::size_t c = 0; c < rules.classes.size(); ++c) {
-    accounts_[c].floor = bounded(rules.classes[c].floor);
+    accounts_[c].floor = bounded(completed(rules.classes[c].floor, rules.total));
     accounts_[c].ceiling = rules.classes[c].ceiling;
     accounts_[c].fixed_ceiling_slots = rules.classes[c].ceiling.slots;
     renew_need(accounts_[c]);

@@ -27,11 +27,11 @@ struct traveller {
 };
 
 struct alarm {
-  enum class kind : std::uint8_t { retry, stopped, hang_up };
+  enum class kind : std::uint8_t { retry, stopped, hang_up, out_of_patience };
   instant when{};
   std::uint64_t turn = 0;
   std::uint32_t id = 0;
-  // A life for a hang-up, a grant for a stop.
+  // A grant for a stop, else a life.
   std::uint32_t check = 0;
   kind what = kind::retry;
 };
@@ -94,22 +94,22 @@ class trial {
     it.so_far.workload = coming_.workload;
     it.so_far.arrival = now_;
     ++it.life;
-    it.deadline = deadline_of(coming_);
+    const duration within = rules_.callers.done_within[coming_.workload.index()];
+    it.deadline = within < duration::zero() ? never : after(now_, within);
     if (rules_.callers.hang_up_at_deadline && it.deadline != never) {
       set_alarm(alarm::kind::hang_up, it.deadline, id, it.life);
+    }
+    if (rules_.callers.patience_of_retries) {
+      set_alarm(alarm::kind::out_of_patience, after(now_, patience(coming_)), id, it.life);
     }
     more_ = traffic_.next(coming_);
     attempt(id);
   }
 
-  [[nodiscard]] instant deadline_of(const trace_request& asked) const {
-    if (rules_.callers.patience_of_retries) {
-      duration patience{};
-      for (std::uint32_t k = 0; k + 1 < rules_.callers.attempts; ++k) patience += wait_after(rules_.callers, asked, k);
-      return after(now_, patience);
-    }
-    const duration within = rules_.callers.done_within[asked.workload.index()];
-    return within < duration::zero() ? never : after(now_, within);
+  [[nodiscard]] duration patience(const trace_request& asked) const {
+    duration all{};
+    for (std::uint32_t k = 0; k + 1 < rules_.callers.attempts; ++k) all += wait_after(rules_.callers, asked, k);
+    return all;
   }
 
   void attempt(std::uint32_t id) {
@@ -243,6 +243,9 @@ class trial {
         break;
       case alarm::kind::hang_up:
         if (it.life == what.check && it.where != place::unused) hang_up(what.id);
+        break;
+      case alarm::kind::out_of_patience:
+        if (it.life == what.check && it.where == place::at_arm) hang_up(what.id);
         break;
     }
   }

@@ -118,13 +118,13 @@ TEST_CASE("rates of the provider, of tenants, and of the others") {
 
 TEST_CASE("what moves, what orders, and what it costs") {
   const policy made = read(R"("bypass": {"passes": 3}, "feasibility": {"enabled": false, "wait_share": 1},
-    "overload": {"enter": 0.5, "leave": 5e-1, "window_ms": 0.5, "age_cap_ms": 9},
+    "overload": {"enter": 0.5, "leave": 2.5e-1, "window_ms": 0.5, "age_cap_ms": 9},
     "adaptive": {"enabled": true, "minimum": 3, "initial": 4, "backoff": 0.9, "tolerance": 2, "window_ms": 70},
     "prices": {"m": {"input_per_million": 3}}, "observe": true, "explain_records": 0,
     "classes": {"batch": {"elastic": {"enabled": true, "target_ms": 12}, "largest_request": 77}})");
   CHECK(made.bypass == bypass_policy{.passes = 3});
   CHECK(made.feasibility == feasibility_policy{.enabled = false, .wait_share = 1});
-  CHECK(made.overload == overload_policy{.enter = 0.5, .leave = 0.5, .window = 500us, .age_cap = 9ms});
+  CHECK(made.overload == overload_policy{.enter = 0.5, .leave = 0.25, .window = 500us, .age_cap = 9ms});
   CHECK(made.adaptive == adaptive_policy{
                              .enabled = true, .minimum = 3, .initial = 4, .backoff = 0.9, .tolerance = 2, .window = 70ms});
   REQUIRE(made.prices.size() == 1);

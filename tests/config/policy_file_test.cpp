@@ -43,7 +43,7 @@ TEST_CASE("every field arrives") {
     "classes": {
       "batch": {"priority": -2, "floor": {"slots": 3, "tokens": 900}, "ceiling": {"slots": 30, "tokens": 50000},
                 "preemptible": false, "restore_within_ms": 0, "max_waiting": 5},
-      "audit": {"priority": 7, "floor": {"slots": 1}, "ceiling": {"slots": 2}, "preemptible": true,
+      "audit": {"priority": 7, "floor": {"slots": 1, "tokens": 10}, "ceiling": {"slots": 2}, "preemptible": true,
                 "restore_within_ms": 1500, "max_waiting": 0},
       "interactive": {"floor": {"slots": 20, "tokens": 60000}}
     }
@@ -67,7 +67,7 @@ TEST_CASE("every field arrives") {
   const auto& audit = made->classes[2];
   CHECK(audit.name == "audit");
   CHECK(audit.priority == 7);
-  CHECK(audit.floor == sluice::capacity{1, 0});
+  CHECK(audit.floor == sluice::capacity{1, 10});
   CHECK(audit.ceiling == sluice::capacity{2, sluice::unlimited});
   CHECK(audit.preemptible);
   CHECK(audit.restore_within == 1500ms);

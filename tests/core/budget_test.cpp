@@ -330,6 +330,9 @@ TEST_CASE("a tree has the rank with which its root was opened, and each run its 
   CHECK(all.tag(low.index) == 6);
   CHECK(all.payer_above(low.index) == top.index);
   CHECK(all.payer_above(top.index) == no_run);
+  const run_id carve =
+      all.open({.parent = low, .funding = run_funding::carve, .limit = {1, unlimited, unlimited}}, 0).value();
+  CHECK(all.payer_above(carve.index) == no_run);
 }
 
 TEST_CASE("the funding of a root says nothing") {

@@ -6,6 +6,7 @@
 
 #include <sluice/core/admission.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <ostream>
@@ -41,7 +42,9 @@ inline policy random_policy(std::mt19937_64& draw, flavour kind, std::size_t cla
     return static_cast<std::int64_t>(draw() % (static_cast<std::uint64_t>(most) + 1));
   };
   const bool lending = kind == flavour::lending;
-  policy made(lending ? capacity{3 + upto(9), 80 + upto(120)} : capacity{upto(9), upto(60)});
+  capacity total = lending ? capacity{3 + upto(9), 80 + upto(120)} : capacity{upto(9), upto(60)};
+  if (total.tokens != 0) total.tokens = std::max(total.tokens, total.slots);
+  policy made(total);
   if (!lending && upto(9) == 0) made.total.slots = 0;
   while (made.classes.size() < class_count) made.add_class(class_policy("class" + std::to_string(made.classes.size())));
   capacity left = made.total;
@@ -51,6 +54,7 @@ inline policy random_policy(std::mt19937_64& draw, flavour kind, std::size_t cla
     if (lending)
       each.floor =
           each.priority > 1 ? capacity{left.slots - left.slots / 4, left.tokens - left.tokens / 4} : capacity{};
+    if (each.floor.slots == 0 || each.floor.tokens == 0) each.floor = {};
     left = {left.slots - each.floor.slots, left.tokens - each.floor.tokens};
     each.ceiling = lending || upto(1) == 0 ? capacity{unlimited, unlimited}
                                            : capacity{each.floor.slots + upto(5), each.floor.tokens + upto(40)};

@@ -57,7 +57,7 @@ TEST_CASE("without ceilings everything is lent, and comes back as its owner queu
 
 TEST_CASE("the last slot is lent to a fourth request, where a strict floor would keep it idle") {
   // C 4, floors 2 and 1.
-  auto rules = bare({4, 100'000});
+  auto rules = bare({4, unlimited});
   rules[interactive].floor = {2, 0};
   rules[batch].floor = {1, 0};
   logged_gate gate(rules);
@@ -111,8 +111,23 @@ TEST_CASE("only what the owner asks for is kept, not its whole floor") {
   CHECK(gate.last.bound == constraint::protected_tokens);
 }
 
+TEST_CASE("a floor of slots alone, in a pool without a limit on tokens, is restored like any other") {
+  auto rules = bare({2, unlimited});
+  rules[interactive].priority = 1;
+  rules[interactive].floor = {1, 0};
+  rules[interactive].restore_within = duration(10);
+  rules[batch].preemptible = true;
+  logged_gate gate(rules);
+  for (int i = 0; i < 2; ++i) CHECK(gate.arrive(numbered("b", i), {.tokens = 5}, batch) == "granted " + numbered("b", i));
+  for (int i = 0; i < 2; ++i) CHECK(gate.stoppable(numbered("b", i)) == "-");
+  CHECK(gate.arrive("i", {.tokens = 7}) == "-");
+  gate.now += duration(10);
+  CHECK(gate.tick() == "preempt b1");
+  CHECK(gate.finish("b1", {}, ending::preempted) == "granted i");
+}
+
 TEST_CASE("raised floors: what runs stays, and the slot that comes free goes to the floor") {
-  auto rules = bare({4, 100'000});
+  auto rules = bare({4, unlimited});
   logged_gate gate(rules);
   for (int i = 0; i < 3; ++i) CHECK(gate.arrive(numbered("p", i), {}) == "granted " + numbered("p", i));
   rules[interactive].floor = {1, 0};
@@ -130,7 +145,7 @@ TEST_CASE("raised floors: what runs stays, and the slot that comes free goes to 
 TEST_CASE("all are issued together and all are let in, in any order") {
   // Five of a class with a floor of six, and one borrower: nobody is refused while there is room.
   for (const bool borrower_first : {false, true}) {
-    auto rules = bare({10, 100'000});
+    auto rules = bare({10, unlimited});
     rules[interactive].floor = {6, 0};
     logged_gate gate(rules);
     if (borrower_first) CHECK(gate.arrive("b", {}, batch, {.may_wait = false}) == "granted b");

@@ -118,3 +118,28 @@ TEST_CASE("the greatest numbers do not wrap") {
   for (int i = 0; i < 100; ++i) made.unqueue(1, 1, most);
   CHECK(made[1].need == capacity{});
 }
+
+TEST_CASE("a floor needs nothing on an axis without a limit: work is within it by the other alone") {
+  policy rules({8, unlimited});
+  rules[interactive].floor = {2, 0};
+  rules[batch].floor = {};
+  ledger made;
+  made.configure(rules);
+  CHECK(made.within_floor(0, {2, 1'000'000'000}));
+  CHECK_FALSE(made.within_floor(0, {3, 0}));
+  CHECK_FALSE(made.within_floor(1, {1, 0}));
+  made.take(1, {8, 5});
+  made.queue(0, 1, 700);
+  CHECK(made[0].need == capacity{1, 700});
+  made.give(1, {1, 0});
+  CHECK(made.room(1, {1, 1}) == constraint::protected_slots);
+  CHECK(made.room(0, {1, 700}) == constraint::none);
+
+  policy tokens_only({unlimited, 1'000});
+  tokens_only[interactive].floor = {0, 400};
+  tokens_only[batch].floor = {};
+  ledger other;
+  other.configure(tokens_only);
+  CHECK(other.within_floor(0, {1, 400}));
+  CHECK_FALSE(other.within_floor(0, {1, 401}));
+}

@@ -170,7 +170,7 @@ TEST_CASE("priorities of the new revision order what waits already") {
 }
 
 TEST_CASE("a class that becomes preemptible can be asked to stop from then on") {
-  policy rules = bare({1, 1'000});
+  policy rules = bare({1, unlimited});
   rules[interactive].floor = {1, 0};
   rules[interactive].priority = 1;
   rules[interactive].restore_within = duration(5);

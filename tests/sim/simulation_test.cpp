@@ -87,7 +87,7 @@ TEST_CASE("a small run, line by line") {
 
 TEST_CASE("preempted work is stopped, comes again with its age, and completes") {
   policy rules = bare({1, 100});
-  rules[interactive].floor = {1, 0};
+  rules[interactive].floor = {1, 100};
   simulation trial(rules);
   trial.keep_log(true);
   trial.arrive(instant{}, {.workload = batch, .service = 60s, .stop_delay = 100ms, .used = {5, 0}});
@@ -114,7 +114,7 @@ TEST_CASE("preempted work is stopped, comes again with its age, and completes") 
 
 TEST_CASE("work that cannot be stopped is not, and one that ends while it is being stopped has completed") {
   policy rules = bare({1, 100});
-  rules[interactive].floor = {1, 0};
+  rules[interactive].floor = {1, 100};
   simulation stubborn(rules);
   stubborn.arrive(instant{}, {.workload = batch, .service = 60s, .stoppable = false});
   stubborn.arrive(instant{} + 1s, {.service = 3s});

@@ -22,6 +22,8 @@
 
 namespace sluice::core {
 
+class event_log_writer;
+
 /// What the machine wants done.
 struct effect {
   enum class kind : std::uint8_t {
@@ -179,9 +181,22 @@ class admission {
   /// Checks I1 to I7 from scratch and names the first that does not hold. O(n + permits). For tests and sampling.
   [[nodiscard]] std::optional<std::string> broken_invariant() const;
 
+  /// From now on every call of a member that can change the machine is written to `log`, with its effects, at the
+  /// instant that counted; null: no longer. The log begins with the policy in force, and can be replayed when the machine
+  /// has seen no event yet. `log` must outlive the machine or the next call of this. Off, it costs one branch a call.
+  void record(event_log_writer* log) noexcept;
+
  private:
   class state;
+  template <typename Body, typename Call>
+  auto logged(const Body& what, instant now, effects& out, const Call& call);
+  // Apart, so that the way of every request stays short.
+  request_id arrive_logged(const request& what, instant now, effects& out);
+  request_id enter_logged(const request& what, instant now);
+  bool finish_logged(request_id id, ending how, const std::optional<usage>& used, instant now, effects& out);
+
   std::unique_ptr<state> state_;
+  event_log_writer* log_ = nullptr;
 };
 
 }  // namespace sluice::core

@@ -25,8 +25,8 @@ namespace sluice {
 /// replaces it as a whole (`bulkhead::reconfigure`).
 ///
 /// `interactive` and `batch` are always classes 0 and 1. By default interactive work has priority and a floor of three
-/// quarters of the capacity; batch has an eighth (at least one slot, when there is more than one), and may be preempted
-/// when it has borrowed more.
+/// quarters of the capacity; batch has an eighth (at least one slot and one token, when there is more than one slot), and
+/// may be preempted when it has borrowed more.
 class policy {
  public:
   /// A policy with the default classes over `total`.
@@ -79,10 +79,12 @@ class policy {
   friend bool operator==(const policy&, const policy&) = default;
 };
 
-/// Checks that a policy makes sense: no negative number, at most `max_workloads` classes with unique names, class 0
-/// `interactive` and class 1 `batch`, floors within ceilings, all floors together within the capacity, floors that fund at
-/// least one request, as many tokens as slots, rates and moving limits that can hold.
-/// Errors: `errc::invalid_configuration`, naming the field and both numbers.
+/// Checks that a policy makes sense: every number in its range; at most `max_workloads` classes, class 0 `interactive` and
+/// class 1 `batch`; names of classes, tenants and prices unique; at least one token for each slot; floors within ceilings, and
+/// all floors together within the capacity; each floor with slots and with tokens or with neither (an axis of the pool that
+/// is `unlimited`, or zero for now, needs no floor), and where `largest_request` is said, floor, ceiling and capacity that
+/// fund it.
+/// Errors: `errc::invalid_configuration`, naming the field, the numbers and what to change.
 [[nodiscard]] expected<void, error> validate(const policy& checked);
 
 }  // namespace sluice

@@ -26,8 +26,8 @@ struct caller_rules {
   duration backoff = std::chrono::milliseconds(250);
   /// By when a request of a class is to be done, from its arrival; negative: no deadline.
   std::array<duration, max_workloads> done_within = filled(duration(-1));
-  /// The deadline is instead when the last attempt would begin, had all before it been refused at once: as patient as a
-  /// caller of an arm that never lets anybody wait.
+  /// Whether callers leave when they still wait at the instant at which their last attempt would begin, had all before
+  /// it been refused at once: as patient as a caller of an arm that lets nobody wait.
   bool patience_of_retries = false;
   /// Whether callers leave at their deadline, also in mid-answer. Those who do not still fail to be done in time.
   bool hang_up_at_deadline = false;
