@@ -1,6 +1,7 @@
 #include "core/wait_queue.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::core {
 
@@ -8,17 +9,28 @@ wait_queue::wait_queue(tickets& all, fair_queue& flows) : tickets_(all), flows_(
   expiry_ = dary_heap<expiry, expiry_order>(expiry_order{this});
 }
 
-void wait_queue::join(std::uint32_t index, std::uint32_t which, std::uint64_t rank) {
+void wait_queue::know(std::uint32_t index) noexcept {
+  const ticket& joining = tickets_[index];
+  if (joining.sequence > last_.age) last_ = {joining.sequence, 0};
+  ++size_;
+  ++classes_[joining.workload].size;
+}
+
+void wait_queue::join(std::uint32_t index, std::uint32_t which, lane_rank rank) {
   if (places_.size() < tickets_.size()) {
     places_.resize(tickets_.size());
     lane_of_.resize(tickets_.size());
+    line_of_.resize(tickets_.size());
   }
-  const ticket& joining = tickets_[index];
   lane_of_[index] = which;
-  at(which).waiting.push({lane_key(joining.deadline, rank), index, static_cast<std::uint32_t>(rank)});
+  at(which).waiting.push(item_of(index, tickets_[index].deadline, rank));
   renew_expiry(which);
-  ++size_;
-  ++classes_[joining.workload].size;
+}
+
+void wait_queue::take_out(std::uint32_t index) {
+  const std::uint32_t which = lane_of_[index];
+  at(which).waiting.erase(places_[index]);
+  renew_expiry(which);
 }
 
 void wait_queue::push(std::uint32_t index, const placement& where) {
@@ -26,7 +38,13 @@ void wait_queue::push(std::uint32_t index, const placement& where) {
     lanes_.emplace_back().waiting = dary_heap<lane_item, lane_order>(lane_order{&tickets_, &places_});
   }
   const ticket& joining = tickets_[index];
-  join(index, 2 * where.flow + (where.continuing ? 1 : 0), where.rank);
+  know(index);
+  if (where.root == nowhere) {
+    join(index, 2 * where.flow + (where.continuing ? 1 : 0), {where.rank});
+    line_of_[index] = nowhere;
+  } else {
+    join_run(index, where);
+  }
   flow& mine = flows_[where.flow];
   mine.slots += joining.slots;
   mine.tokens += joining.tokens;
@@ -40,16 +58,74 @@ void wait_queue::push(std::uint32_t index, const placement& where) {
   by_size.add(links_, index, joining.tokens, [this](std::uint32_t other) { return tickets_[other].sequence; });
 }
 
-std::uint32_t wait_queue::park(std::uint32_t index, std::uint64_t rank, std::uint32_t lane) {
-  if (lane == nowhere && unused_aside_.empty()) {
+void wait_queue::join_run(std::uint32_t index, const placement& where) {
+  const std::uint32_t own = 2 * where.flow + (where.continuing ? 1 : 0);
+  const run_line made{where.flow, where.root, index, nowhere};
+  std::uint32_t place = line_of_run_.find(made.key());
+  if (place == key_table::none) {
+    if (unused_lines_.empty()) {
+      unused_lines_.push_back(static_cast<std::uint32_t>(lines_.size()));
+      lines_.emplace_back();
+    }
+    place = unused_lines_.back();
+    unused_lines_.pop_back();
+    lines_[place] = made;
+    line_of_run_.insert(made.key(), place);
+    join(index, own, {where.rank});
+    line_of_[index] = place;
+    return;
+  }
+  run_line& line = lines_[place];
+  const std::uint32_t shown_lane = lane_of_[line.shown];
+  const lane_item shown = at(shown_lane).waiting[places_[line.shown]];
+  const lane_item item = item_of(index, tickets_[index].deadline, {where.rank});
+  if (!lane_order{&tickets_, &places_}.before(item, shown)) {
+    join(index, lane_aside_of(line), {where.rank});
+  } else {
+    const std::uint32_t other = std::exchange(line.shown, index);
+    take_out(other);
+    join(other, lane_aside_of(line), {tickets_[other].sequence});
+    join(index, shown_lane, {where.rank});
+  }
+  line_of_[index] = place;
+}
+
+std::uint32_t wait_queue::lane_aside() {
+  if (unused_aside_.empty()) {
     unused_aside_.push_back(static_cast<std::uint32_t>(aside_.size()));
     aside_.emplace_back().waiting = dary_heap<lane_item, lane_order>(lane_order{&tickets_, &places_});
   }
-  if (lane == nowhere) {
-    lane = unused_aside_.back();
-    unused_aside_.pop_back();
+  const std::uint32_t taken = unused_aside_.back();
+  unused_aside_.pop_back();
+  return taken;
+}
+
+std::uint32_t wait_queue::lane_aside_of(run_line& line) {
+  if (line.behind == nowhere) line.behind = lane_aside();
+  return line.behind | behind_bit;
+}
+
+void wait_queue::leave_run(std::uint32_t index) {
+  const std::uint32_t place = line_of_[index];
+  run_line& line = lines_[place];
+  if (line.behind != nowhere && line.shown == index) {
+    // The turn of the run is over: whoever of it is next waits behind all that have come.
+    line.shown = aside_[line.behind].waiting.front().index;
+    take_out(line.shown);
+    if (last_.turn != 0xffff) ++last_.turn;
+    join(line.shown, 2 * line.flow, last_);
+  } else if (line.shown == index) {
+    line_of_run_.erase(line.key());
+    unused_lines_.push_back(place);
   }
-  join(index, lane | parked_bit, rank);
+  if (line.behind == nowhere || !aside_[line.behind].waiting.empty()) return;
+  unused_aside_.push_back(std::exchange(line.behind, nowhere));
+}
+
+std::uint32_t wait_queue::park(std::uint32_t index, std::uint64_t rank, std::uint32_t lane) {
+  if (lane == nowhere) lane = lane_aside();
+  know(index);
+  join(index, lane | parked_bit, {rank});
   ++classes_[tickets_[index].workload].parked;
   return lane;
 }
@@ -59,28 +135,29 @@ bool wait_queue::remove(std::uint32_t index) {
   const std::size_t c = leaving.workload;
   const std::uint32_t which = lane_of_[index];
   one_class& own = classes_[c];
-  lane& from = at(which);
-  from.waiting.erase(places_[index]);
-  renew_expiry(which);
+  take_out(index);
   --size_;
   --own.size;
   if ((which & parked_bit) != 0) {
     --own.parked;
-    if (!from.waiting.empty()) return false;
+    if (!at(which).waiting.empty()) return false;
     unused_aside_.push_back(which & ~parked_bit);
     return true;
   }
   if (own.by_size.active()) own.by_size.remove(links_, index, leaving.tokens);
   if (own.by_cost.active()) own.by_cost.remove(cost_places_[index]);
   if (own.size == own.parked) own.by_size.stop();
-  flow& mine = flows_[which / 2];
+  const bool of_run = line_of_[index] != nowhere;
+  const std::uint32_t from = of_run ? lines_[line_of_[index]].flow : which / 2;
+  if (of_run) leave_run(index);
+  flow& mine = flows_[from];
   mine.slots -= leaving.slots;
   mine.tokens -= leaving.tokens;
   if (--mine.waiting == 0) {
-    flows_.leave(which / 2);
+    flows_.leave(from);
     renew_bit(c);
-  } else if (!from.waiting.empty()) {
-    __builtin_prefetch(&tickets_[from.waiting.front().index]);
+  } else if (!of_run && !lanes_[which].waiting.empty()) {
+    __builtin_prefetch(&tickets_[lanes_[which].waiting.front().index]);
   }
   return false;
 }

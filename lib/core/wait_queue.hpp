@@ -1,10 +1,12 @@
 /// \file
-/// All that waits. Per class whose turn it is, per tenant who of it comes first; beside that who expires first.
+/// All that waits. Per class whose turn it is, per tenant who of it comes first, of each run one at a time; beside that
+/// who expires first.
 #pragma once
 
 #include "core/cost_order.hpp"
 #include "core/dary_heap.hpp"
 #include "core/fair_queue.hpp"
+#include "core/key_table.hpp"
 #include "core/lane.hpp"
 #include "core/shed_index.hpp"
 #include "core/ticket.hpp"
@@ -27,8 +29,14 @@ struct placement {
   bool continuing = false;
   /// The age of its root run, or its own: a number in the order of arrival.
   std::uint64_t rank = 0;
+  /// Its root run, or `nowhere`.
+  std::uint32_t root = nowhere;
 };
 
+/// Of each root run, one at a time waits among those of its flow: the first of them. When that one goes, the next takes a
+/// place at the end, behind whoever has come by then, as if it came now. So a run that asks for much at once has its turn
+/// as one that asks for one thing after the other.
+///
 /// push, park, remove: O(log n + log flows). head, earliest: O(1).
 ///
 /// Two orders beside are made only when they are wanted, in O(n log n), and kept until their class has no waiter left: by
@@ -65,7 +73,6 @@ class wait_queue {
   [[nodiscard]] std::uint32_t head_of_parked(std::uint32_t lane) const noexcept {
     return aside_[lane].waiting.front().index;
   }
-  [[nodiscard]] std::uint32_t flow_of(std::uint32_t index) const noexcept { return lane_of_[index] / 2; }
   [[nodiscard]] bool is_parked(std::uint32_t index) const noexcept { return (lane_of_[index] & parked_bit) != 0; }
 
   /// Its flow waits for its tenant's rate until `until`.
@@ -115,15 +122,33 @@ class wait_queue {
     cost_order by_cost;
   };
 
+  /// A root run with waiters in a flow: who of it is in the flow's lanes, and the lane of the others, if it has one.
+  struct run_line {
+    std::uint32_t flow = 0;
+    std::uint32_t root = 0;
+    std::uint32_t shown = 0;
+    std::uint32_t behind = nowhere;
+    [[nodiscard]] std::uint64_t key() const noexcept { return std::uint64_t{flow} << 32U | root; }
+  };
+
   static constexpr std::uint32_t parked_bit = 0x8000'0000;
+  static constexpr std::uint32_t behind_bit = 0x4000'0000;
+  static constexpr std::uint32_t aside_bits = parked_bit | behind_bit;
 
   [[nodiscard]] lane& at(std::uint32_t which) noexcept {
-    return (which & parked_bit) != 0 ? aside_[which & ~parked_bit] : lanes_[which];
+    return (which & aside_bits) != 0 ? aside_[which & ~aside_bits] : lanes_[which];
   }
   [[nodiscard]] const lane& at(std::uint32_t which) const noexcept {
-    return (which & parked_bit) != 0 ? aside_[which & ~parked_bit] : lanes_[which];
+    return (which & aside_bits) != 0 ? aside_[which & ~aside_bits] : lanes_[which];
   }
-  void join(std::uint32_t index, std::uint32_t which, std::uint64_t rank);
+  void know(std::uint32_t index) noexcept;
+  void join(std::uint32_t index, std::uint32_t which, lane_rank rank);
+  void take_out(std::uint32_t index);
+  [[nodiscard]] std::uint32_t lane_aside();
+  void join_run(std::uint32_t index, const placement& where);
+  [[nodiscard]] std::uint32_t lane_aside_of(run_line& line);
+  /// After it was taken out: whoever of its run comes next is shown, if anybody is left.
+  void leave_run(std::uint32_t index);
   void renew_expiry(std::uint32_t which);
   void renew_bit(std::size_t c) noexcept;
   void index_by_size(std::size_t c);
@@ -132,12 +157,19 @@ class wait_queue {
   fair_queue& flows_;
   std::vector<std::uint32_t> places_;
   std::vector<std::uint32_t> lane_of_;
+  /// The line of its run, or `nowhere`.
+  std::vector<std::uint32_t> line_of_;
   shed_index::links links_;
   std::vector<std::uint32_t> cost_places_;
   /// Two for each flow: fresh work, and that of runs which have started something.
   std::deque<lane> lanes_;
   std::deque<lane> aside_;
   std::vector<std::uint32_t> unused_aside_;
+  std::vector<run_line> lines_;
+  std::vector<std::uint32_t> unused_lines_;
+  key_table line_of_run_;
+  /// Behind all that have come, and behind all that have been shown since.
+  lane_rank last_{};
   dary_heap<expiry, expiry_order> expiry_;
   std::array<one_class, max_workloads> classes_;
   std::size_t size_ = 0;
