@@ -34,6 +34,7 @@ void walk_elastic(Walker& walker, Elastic& elastic) {
   walker.fraction("backoff", elastic.backoff);
   walker.time("target_ms", elastic.target);
   walker.time("window_ms", elastic.window);
+  walker.time("pause_ms", elastic.pause);
 }
 
 template <typename Walker, typename Class>
@@ -43,6 +44,7 @@ void walk_class(Walker& walker, Class& one) {
   walker.object("ceiling", one.ceiling, [](auto& inside, auto& part) { walk_ceiling(inside, part); });
   walker.flag("preemptible", one.preemptible);
   walker.time("restore_within_ms", one.restore_within);
+  walker.time("start_within_ms", one.start_within);
   walker.object("elastic", one.elastic, [](auto& inside, auto& part) { walk_elastic(inside, part); });
   walker.number("largest_request", one.largest_request, 0, most);
   walker.amount("max_waiting", one.max_waiting);
@@ -79,6 +81,7 @@ void walk_feasibility(Walker& walker, Feasibility& feasibility) {
   walker.flag("enabled", feasibility.enabled);
   walker.fraction("service_share", feasibility.service_share);
   walker.fraction("wait_share", feasibility.wait_share);
+  walker.fraction("run_share", feasibility.run_share);
 }
 
 template <typename Walker, typename Overload>

@@ -83,7 +83,7 @@ void admission::pause(instant until, instant now, effects& out) {
 }
 expected<run_id, error> admission::open_run(const run_options& what, instant now) {
   effects none;
-  const auto call = [&] { return state_->open_run(what, now); };
+  const auto call = [&] { return state_->open_run(what); };
   return log_ == nullptr ? call() : logged(events::open_run{what}, now, none, call);
 }
 expected<void, error> admission::extend_run(run_id id, const spending& more, instant now, effects& out) {

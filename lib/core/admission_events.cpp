@@ -37,6 +37,7 @@ request_id admission::state::arrive(const request& what, instant now, effects& o
   if (c < class_count_) {
     count_arrival(c);
     if (counts_[c].overloaded) watch_overload(c);
+    if (as.deadline != never) note_time_given(c, as.deadline - now_);
   }
   constraint bound = constraint::none;
   if (const reason why = objection(what, as, bound); why != reason::none) {
@@ -58,7 +59,11 @@ request_id admission::state::arrive(const request& what, instant now, effects& o
     charge_start(index);
     grant_ticket(index);
     out.list.push_back({effect::kind::granted, 0, id, what.tag, {}});
-    if (!pending_.empty()) flush_thresholds(out);
+    if (moved) {
+      finish_event(out);
+    } else if (!pending_.empty()) {
+      flush_thresholds(out);
+    }
     return id;
   }
   await_turn(index, what.may_wait, moved, out);
@@ -69,13 +74,18 @@ request_id admission::state::arrive(const request& what, instant now, effects& o
 void admission::state::await_turn(std::uint32_t index, bool may_wait, bool moved, effects& out) {
   const request_id id = id_of(index);
   const std::size_t c = tickets_[index].workload;
+  if (rules_.observe && hopeless(index)) {
+    let_through(index, reason::infeasible, constraint::deadline, out);
+    return;
+  }
   if (const budget_verdict verdict = pay(index); verdict.what == budget_verdict::kind::wait) {
     park(index, verdict.node);
   } else {
     enqueue(index);
-    // Nobody fitted before, and one who joins behind others gives nobody room.
-    if (moved || ledger_.free().slots > 0 || next_of(c) == index) serve(out);
   }
+  // Nobody fitted before, and one who joins behind others gives nobody room.
+  const bool is_next = (queue_.waiting_classes() >> c & 1U) != 0 && next_of(c) == index;
+  if (moved || ledger_.free().slots > 0 || slotless_ != 0 || is_next) serve(out);
   if (is(id, ticket::phase::holding)) {
     --counts_[c].admitted_after_wait_total;
     return;

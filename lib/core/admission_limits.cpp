@@ -5,12 +5,27 @@
 #include <bit>
 
 namespace sluice::core {
+namespace {
+
+/// How many of the last requests a class's habits are averages of.
+constexpr double habit_span = 16;
+
+}  // namespace
 
 std::optional<service_estimate> admission::state::expect(const candidate& what) const noexcept {
   if (services_.empty()) return std::nullopt;
   // Without a known split, what is asked for is mostly input.
   const std::int64_t input = what.asked.tokens - what.output;
-  return services_.predict(what.model, what.workload, input, what.output > 0 ? what.output : unlimited);
+  auto expected = services_.predict(what.model, what.workload, input, what.output > 0 ? what.output : unlimited);
+  if (!expected || !pace_.known()) return expected;
+  // As it is with what runs now, not as it was with what ran then.
+  const double slowness = pace_.slowness(static_cast<double>(in_flight_) + 1);
+  const auto scaled = [slowness](duration length) {
+    return duration(static_cast<std::int64_t>(static_cast<double>(length.count()) * slowness));
+  };
+  expected->total = scaled(expected->total);
+  if (expected->to_first_token > duration::zero()) expected->to_first_token = scaled(expected->to_first_token);
+  return expected;
 }
 
 admission::state::forecast admission::state::foresee(const candidate& what, capacity ahead, bool waits) const noexcept {
@@ -103,6 +118,16 @@ void admission::state::learn(std::uint32_t index, const grant& ended, effects& o
   if (ended.first_token != 0) sample.to_first_token = std::chrono::microseconds(ended.first_token);
   if (!sample.usable()) return;
   static_cast<void>(services_.learn(which.detailed ? detail_of(index).model : model{}, which.workload, sample, now_));
+  if (rules_.feasibility.enabled) {
+    const double beside = (static_cast<double>(ended.beside) + static_cast<double>(in_flight_)) / 2;
+    pace_.sample(sample, beside);
+    if (pace_.known()) {
+      double& average = habits_[which.workload].length;
+      const double length = static_cast<double>(sample.total.count()) / pace_.at(beside);
+      average = average == 0 ? length : average + (length - average) / habit_span;
+    }
+    renew_pace(which.workload);
+  }
   if (!adaptive_.enabled()) return;
   const std::int64_t before = adaptive_.limit();
   if (adaptive_.sample(sample, ended.beside, adaptive_bound_at_ >= ended.since, now_)) apply_adaptive(before, out);
@@ -114,23 +139,23 @@ void admission::state::apply_adaptive(std::int64_t before, effects& out) {
 }
 
 void admission::state::signal(request_id id, provider_signal what, instant now, effects& out) {
-  advance(now);
   static_cast<void>(id);
   if (!adaptive_.enabled()) return;
+  advance(now);
   const std::int64_t before = adaptive_.limit();
   if (adaptive_.signal(what, now_)) apply_adaptive(before, out);
   if (!queue_.empty()) settle(out);
 }
 
 void admission::state::pause(instant until, instant now, effects& out) {
-  advance(now);
   if (until <= paused_until_) return;
+  advance(now);
   paused_until_ = until;
   if (!queue_.empty()) settle(out);
 }
 
 void admission::state::move_limits(effects& out) {
-  bool raised = false;
+  bool moved = false;
   for (std::uint32_t left = elastic_classes_; left != 0; left &= left - 1) {
     const auto c = static_cast<std::size_t>(std::countr_zero(left));
     if (elastic_[c].next_update() > now_) continue;
@@ -142,23 +167,47 @@ void admission::state::move_limits(effects& out) {
     }
     const bool waits = (queue_.waiting_classes() >> c & 1U) != 0;
     const bool binding = waits && ledger_.room(c, tickets_[next_of(c)].asked()) == constraint::class_slots;
-    const std::int64_t before = elastic_[c].cap();
     if (!elastic_[c].update(oldest, binding, now_)) continue;
-    ledger_.limit_class(c, elastic_[c].cap());
-    raised = raised || elastic_[c].cap() > before;
+    limit_class(c);
+    moved = true;
   }
-  if (raised) serve(out);
+  // Also after a fall: what waits for its own class's ceiling from now on stands in nobody's way any more.
+  if (moved) serve(out);
 }
 
 void admission::state::watch_overload(std::size_t c) {
   const bool on = overloads_[c].active(now_);
-  counts_[c].overloaded = on;
+  if (on != counts_[c].overloaded) {
+    counts_[c].overloaded = on;
+    renew_pace(c);
+  }
   if (on == queue_.ordered_by_cost(c)) return;
   if (on) {
     queue_.order_by_cost(c, [this](std::uint32_t index) { return expected_cost(index); });
   } else {
     queue_.forget_costs(c);
   }
+}
+
+void admission::state::note_time_given(std::size_t c, duration given) noexcept {
+  double& average = habits_[c].time_given;
+  const auto now = static_cast<double>(std::max(given, duration::zero()).count());
+  // Those that come again have less time left: what counts is what fresh work is given.
+  average += (now - average) / (now > average ? 4 : 4 * habit_span);
+}
+
+void admission::state::renew_pace(std::size_t c) noexcept {
+  habit& own = habits_[c];
+  own.most_at_once = unlimited;
+  if (rules_.feasibility.enabled && rules_.feasibility.run_share > 0 && own.length > 0 && own.time_given > 0) {
+    own.most_at_once = pace_.most_for(own.time_given * rules_.feasibility.run_share / own.length);
+  }
+  limit_class(c);
+}
+
+void admission::state::limit_class(std::size_t c) noexcept {
+  const std::int64_t elastic = elastic_[c].enabled() ? elastic_[c].cap() : unlimited;
+  ledger_.limit_class(c, std::min(elastic, habits_[c].most_at_once));
 }
 
 // In nanoseconds of service when that is known, else in tokens: within a class one of the two is known for all.

@@ -46,11 +46,12 @@ void admission::state::put_in_force() {
     const class_policy& each = rules_.classes[c];
     overloads_[c].configure(rules_.overload);
     elastic_[c].configure(each.elastic, std::min(each.ceiling.slots, rules_.total.slots));
-    if (!each.elastic.enabled) continue;
-    elastic_classes_ |= 1U << c;
-    ledger_.limit_class(c, elastic_[c].cap());
+    if (each.elastic.enabled) elastic_classes_ |= 1U << c;
+    renew_pace(c);
   }
-  needs_time_ = rules_.feasibility.enabled || rules_.overload.enabled || rules_.adaptive.enabled || rates_.limited() ||
+  const bool promises = std::ranges::any_of(rules_.classes, [](const class_policy& each) { return each.start_within > duration::zero(); });
+  heads_change_ = rules_.feasibility.enabled || tenant_rates_ || promises;
+  needs_time_ = promises || rules_.feasibility.enabled || rules_.overload.enabled || rules_.adaptive.enabled || rates_.limited() ||
                 tenant_rates_ || elastic_classes_ != 0;
 }
 
@@ -112,7 +113,12 @@ void admission::state::reject_impossible(effects& out) {
     const candidate what = candidate_of(index);
     constraint bound = ledger_.possible(what.workload, what.asked);
     if (bound == constraint::none) bound = impossible_rate(what);
-    if (bound != constraint::none) reject_waiter(index, reason::impossible, bound, out);
+    if (bound == constraint::none) continue;
+    if (rules_.observe) {
+      let_through(index, reason::impossible, bound, out);
+    } else {
+      reject_waiter(index, reason::impossible, bound, out);
+    }
   }
 }
 

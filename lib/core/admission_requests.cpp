@@ -134,7 +134,11 @@ void admission::state::enqueue(std::uint32_t index) {
   demand_[c].tokens += which.tokens;
   if (needs_time_ && queue_.empty()) drain_.busy(now_, true);
   queue_.push(index, place_of(index));
-  if (!flows_[flow_of(index)].paused) ledger_.queue(c, which.slots, which.tokens);
+  if (const std::uint32_t flow = flow_of(index); !flows_[flow].paused) {
+    ledger_.queue(c, which.slots, which.tokens);
+  } else if (queue_.head_of(flow) == index) {
+    resume_flow(flow);
+  }
   if (queue_.ordered_by_cost(c)) queue_.add_cost(index, expected_cost(index));
 }
 
@@ -160,8 +164,12 @@ void admission::state::dequeue(std::uint32_t index) {
     if (queue_.remove(index)) runs_.parked(more.parked_at) = nowhere;
     more.parked_at = no_run;
   } else {
-    if (!flows_[flow_of(index)].paused) ledger_.unqueue(c, which.slots, which.tokens);
+    const std::uint32_t flow = flow_of(index);
+    const bool paused = flows_[flow].paused;
+    const bool was_head = paused && queue_.head_of(flow) == index;
+    if (!paused) ledger_.unqueue(c, which.slots, which.tokens);
     static_cast<void>(queue_.remove(index));
+    if (was_head && flows_[flow].waiting != 0) resume_flow(flow);
   }
   if (queue_.size(c) == 0) latest_deadline_[c] = instant{};
   if (needs_time_ && queue_.empty()) drain_.busy(now_, false);
@@ -182,6 +190,10 @@ void admission::state::correct_charges(std::uint32_t index, const usage& used) {
   for (rate_cells* const cells : {&rates_, &tenants_[tenant_of(index)].rates}) {
     cells->refund(back, now_);
     cells->take(more, now_);
+  }
+  if (!tenant_rates_ || (back.input == 0 && back.output == 0)) return;
+  for (const std::uint32_t flow : tenants_[tenant_of(index)].flows) {
+    if (flow != nowhere && flows_[flow].paused) resume_flow(flow);
   }
 }
 

@@ -6,16 +6,16 @@
 
 namespace sluice::core {
 
-expected<run_id, error> admission::state::open_run(const run_options& what, instant now) {
-  advance(now);
+// Without effects nobody could be told that time has passed, so it has not.
+expected<run_id, error> admission::state::open_run(const run_options& what) {
   auto opened = runs_.open(what, next_sequence_++);
   keep_thresholds();
   return opened;
 }
 
 expected<void, error> admission::state::extend_run(run_id id, const spending& more, instant now, effects& out) {
-  advance(now);
   if (auto done = runs_.extend(id, more); !done) return done;
+  advance(now);
   keep_thresholds();
   unpark(id.index, out);
   settle(out);
@@ -23,8 +23,8 @@ expected<void, error> admission::state::extend_run(run_id id, const spending& mo
 }
 
 bool admission::state::close_run(run_id id, instant now, effects& out) {
-  const std::uint32_t node = runs_.find(id);
-  if (node == no_run) return runs_.close(id);
+  const std::uint32_t node = runs_.find_open(id);
+  if (node == no_run) return false;
   advance(now);
   const auto belongs = [this, node](std::uint32_t run) {
     while (run != no_run && run != node) run = runs_[run].parent;
@@ -35,13 +35,10 @@ bool admission::state::close_run(run_id id, instant now, effects& out) {
     if (each.state != ticket::phase::waiting || !each.detailed || !belongs(detail_of(index).run)) continue;
     reject_waiter(index, reason::unknown_run, constraint::none, out);
   }
-  // Whoever waits for this run to be able to pay is a part of it, and gone; its parent gets back what was carved out.
-  const std::uint32_t parent = runs_[node].parent;
+  // Whoever waits for this run to be able to pay is a part of it, and gone; those above may get back what was carved out.
   runs_.close(id);
   keep_thresholds();
-  if (parent != no_run) {
-    for (std::uint32_t above = parent; above != no_run; above = runs_.payer_above(above)) unpark(above, out);
-  }
+  unpark_eased(out);
   settle(out);
   return true;
 }
@@ -71,16 +68,17 @@ void admission::state::settle_price(std::uint32_t index, const spending& used, e
   detail& more = detail_of(index);
   if (!more.paid) return;
   more.paid = false;
-  // A run may be known no longer once its last reservation has ended, but not while somebody waits for it.
-  std::array<std::uint32_t, budget::most_depth> waited_for;
-  std::size_t count = 0;
-  for (std::uint32_t node = more.run; node != no_run; node = runs_.payer_above(node)) {
-    if (runs_.parked(node) != nowhere) waited_for[count++] = node;
-  }
   runs_.settle(more.run, candidate_of(index).price(), used);
   keep_thresholds();
-  for (std::size_t n = 0; n < count; ++n) unpark(waited_for[n], out);
+  unpark_eased(out);
   if (!pending_.empty()) flush_thresholds(out);
+}
+
+// Also where the last of a closed run has ended, and what was carved out for it has gone back.
+void admission::state::unpark_eased(effects& out) {
+  std::array<std::uint32_t, budget::most_depth> eased;
+  const auto last = std::ranges::copy(runs_.eased(), eased.begin()).out;
+  for (auto node = eased.begin(); node != last; ++node) unpark(*node, out);
 }
 
 void admission::state::unpark(std::uint32_t node, effects& out) {

@@ -6,6 +6,11 @@
 #include <utility>
 
 namespace sluice::core {
+namespace {
+
+constexpr duration shortest_look = std::chrono::milliseconds(1);
+
+}  // namespace
 
 void admission::state::settle(effects& out) {
   expire(out);
@@ -38,9 +43,11 @@ bool admission::state::entitled(std::size_t c) const noexcept {
 }
 
 std::uint32_t admission::state::next_of(std::size_t c) const noexcept {
-  const std::uint32_t head = queue_.head(c);
-  if (!queue_.ordered_by_cost(c)) return head;
   // Nobody is forgotten: who has waited for long goes by its place.
+  const std::uint32_t late = rules_.classes[c].start_within > duration::zero() ? queue_.late_of(flows_.first(c)) : nowhere;
+  const bool aged = late != nowhere && now_ - tickets_[late].arrived >= rules_.overload.age_cap;
+  const std::uint32_t head = aged ? late : queue_.head(c);
+  if (!queue_.ordered_by_cost(c)) return head;
   if (now_ - tickets_[head].arrived >= rules_.overload.age_cap) return head;
   const std::uint32_t cheapest = queue_.cheapest(c);
   return cheapest == nowhere || flows_[flow_of(cheapest)].paused ? head : cheapest;
@@ -52,25 +59,43 @@ void admission::state::resume_flows() noexcept {
   }
 }
 
+void admission::state::resume_flow(std::uint32_t flow) {
+  queue_.resume(flow);
+  ledger_.queue(flows_[flow].workload, flows_[flow].slots, flows_[flow].tokens);
+}
+
 void admission::state::resume_all_flows() noexcept {
   for (std::uint32_t flow = queue_.resume_one(never); flow != nowhere; flow = queue_.resume_one(never)) {
     ledger_.queue(flows_[flow].workload, flows_[flow].slots, flows_[flow].tokens);
   }
 }
 
+// Who is late already gains little by being served before those that need not be.
+bool admission::state::step_aside(std::size_t c, std::uint32_t index) {
+  const duration promise = rules_.classes[c].start_within;
+  if (promise <= duration::zero() || queue_.is_late(index) || now_ - tickets_[index].arrived <= promise) return false;
+  queue_.make_late(index, place_of(index).rank);
+  return true;
+}
+
 void admission::state::prepare_heads(effects& out) {
   if (tenant_rates_) resume_flows();
-  if (!rules_.feasibility.enabled && !tenant_rates_) return;
+  if (!heads_change_) return;
   for (std::uint32_t left = queue_.waiting_classes(); left != 0; left &= left - 1) {
     const auto c = static_cast<std::size_t>(std::countr_zero(left));
     while ((queue_.waiting_classes() >> c & 1U) != 0) {
       const std::uint32_t index = next_of(c);
       if (hopeless(index)) {
         count_miss(c);
-        reject_waiter(index, reason::infeasible, constraint::deadline, out);
+        if (rules_.observe) {
+          let_through(index, reason::infeasible, constraint::deadline, out);
+        } else {
+          reject_waiter(index, reason::infeasible, constraint::deadline, out);
+        }
         watch_overload(c);
         continue;
       }
+      if (step_aside(c, index)) continue;
       if (!tenant_rates_) break;
       const rate_cells& rates = tenants_[tenant_of(index)].rates;
       const rate_charge charge = candidate_of(index).charge();
@@ -86,8 +111,12 @@ void admission::state::prepare_heads(effects& out) {
 // provider's rate, lets those behind it pass only within bounds; one that waits for something of its own stands in nobody's way.
 admission::state::choice admission::state::choose() {
   rate_wake_ = never;
-  if ((ledger_.free().slots <= 0 && slotless_ == 0) || paused_until_ > now_) return {};
+  if (paused_until_ > now_) return {};
   const std::uint32_t waiting = queue_.waiting_classes();
+  if (ledger_.free().slots <= 0 && slotless_ == 0) {
+    if (adaptive_.enabled()) note_adaptive_bound(waiting);
+    return {};
+  }
   bool blocked = false;
   for (const bool floors : {true, false}) {
     for (std::size_t rank = 0; rank < class_count_; ++rank) {
@@ -100,13 +129,21 @@ admission::state::choice admission::state::choose() {
       if (bound == constraint::none && rates_.limited()) bound = provider_bound(index);
       if (bound == constraint::none) return {index, blocked};
       if (bound != constraint::pool_slots && bound != constraint::pool_tokens && bound < constraint::provider_requests) continue;
-      if (bound == constraint::pool_slots) adaptive_bound_at_ = now_;
+      if (bound == constraint::pool_slots && adaptive_.enabled()) adaptive_bound_at_ = now_;
       if (!blocked && !may_pass(index)) return {};
       blocked = true;
       if (const std::uint32_t other = small_one(c, index); other != nowhere) return {other, true};
     }
   }
   return {};
+}
+
+// What waits for something of its own class does not wait for the limit.
+void admission::state::note_adaptive_bound(std::uint32_t waiting) noexcept {
+  for (; waiting != 0 && adaptive_bound_at_ != now_; waiting &= waiting - 1) {
+    const auto c = static_cast<std::size_t>(std::countr_zero(waiting));
+    if (ledger_.room(c, tickets_[next_of(c)].asked()) == constraint::pool_slots) adaptive_bound_at_ = now_;
+  }
 }
 
 constraint admission::state::provider_bound(std::uint32_t index) noexcept {
@@ -138,9 +175,12 @@ std::uint32_t admission::state::small_one(std::size_t c, std::uint32_t head) {
   const account& own = ledger_[c];
   const std::int64_t beside = free.tokens - ledger_.needs_beside(c).tokens;
   const std::int64_t in_floor = std::min(free.tokens, own.floor.tokens - own.held.tokens);
-  const std::int64_t most = std::min(std::max(beside, in_floor), own.ceiling.tokens - own.held.tokens);
-  const std::uint32_t index = queue_.fitting(c, most);
-  if (index == shed_index::none || index == head || flows_[flow_of(index)].paused) return nowhere;
+  std::int64_t most = std::min(std::max(beside, in_floor), own.ceiling.tokens - own.held.tokens);
+  if (rates_.limited()) {
+    for (const rate_axis axis : {rate_axis::input, rate_axis::output}) most = std::min(most, rates_.available(axis, now_));
+  }
+  const std::uint32_t index = queue_.fitting(c, most, head);
+  if (index == shed_index::none || flows_[flow_of(index)].paused) return nowhere;
   if (ledger_.room(c, tickets_[index].asked()) != constraint::none || hopeless(index)) return nowhere;
   return rate_bound(candidate_of(index)) == constraint::none ? index : nowhere;
 }
@@ -184,7 +224,9 @@ void admission::state::ask_for_wake(effects& out) {
   for (std::uint32_t left = elastic_classes_; left != 0; left &= left - 1) {
     const auto c = static_cast<std::size_t>(std::countr_zero(left));
     if (queue_.size(c) == 0) continue;
-    next = std::min(next, std::max(elastic_[c].next_update(), after(now_, duration(1))));
+    // What was looked at now and did not move is looked at again in half a window.
+    const instant again = after(now_, std::max<duration>(rules_.classes[c].elastic.window / 2, shortest_look));
+    next = std::min(next, elastic_[c].next_update() > now_ ? elastic_[c].next_update() : again);
   }
   if (next >= armed_) return;
   armed_ = next;

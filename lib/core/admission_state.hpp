@@ -11,6 +11,7 @@
 #include "core/key_table.hpp"
 #include "core/ledger.hpp"
 #include "core/overload.hpp"
+#include "core/pace.hpp"
 #include "core/preemption.hpp"
 #include "core/rate_cell.hpp"
 #include "core/saturating.hpp"
@@ -53,7 +54,7 @@ class admission::state {
   void close(instant now, effects& out);
   void signal(request_id id, provider_signal what, instant now, effects& out);
   void pause(instant until, instant now, effects& out);
-  expected<run_id, error> open_run(const run_options& what, instant now);
+  expected<run_id, error> open_run(const run_options& what);
   expected<void, error> extend_run(run_id id, const spending& more, instant now, effects& out);
   bool close_run(run_id id, instant now, effects& out);
 
@@ -170,12 +171,16 @@ class admission::state {
   void serve(effects& out);
   /// Takes away what keeps a class's next from being its next: those that can no longer be done, tenants without rate.
   void prepare_heads(effects& out);
+  [[nodiscard]] bool step_aside(std::size_t c, std::uint32_t index);
   void resume_flows() noexcept;
+  /// One that is paused, because what it waits for may be there already.
+  void resume_flow(std::uint32_t flow);
   void resume_all_flows() noexcept;
   [[nodiscard]] std::uint32_t next_of(std::size_t c) const noexcept;
   [[nodiscard]] choice choose();
   /// Short of the provider's rate: notes when it is there.
   [[nodiscard]] constraint provider_bound(std::uint32_t index) noexcept;
+  void note_adaptive_bound(std::uint32_t waiting) noexcept;
   /// Whether others may pass this head, which waits for room.
   [[nodiscard]] bool may_pass(std::uint32_t head) noexcept;
   [[nodiscard]] std::uint32_t small_one(std::size_t c, std::uint32_t head);
@@ -205,6 +210,8 @@ class admission::state {
   void release_price(std::uint32_t index, effects& out) { settle_price(index, {}, out); }
   void park(std::uint32_t index, std::uint32_t node);
   void unpark(std::uint32_t node, effects& out);
+  /// Those who wait for a run to which the last event of the tree gave something back.
+  void unpark_eased(effects& out);
 
   // Limits that move, and what is learned.
   void learn(std::uint32_t index, const grant& ended, effects& out);
@@ -219,6 +226,10 @@ class admission::state {
     if (rules_.overload.enabled) overloads_[c].missed(now_);
   }
   void watch_overload(std::size_t c);
+  void note_time_given(std::size_t c, duration given) noexcept;
+  /// Works out how many of a class may run at once for its work to be done in time.
+  void renew_pace(std::size_t c) noexcept;
+  void limit_class(std::size_t c) noexcept;
   [[nodiscard]] std::uint64_t expected_cost(std::uint32_t index) const noexcept;
   [[nodiscard]] std::optional<service_estimate> expect(const candidate& what) const noexcept;
   /// For work with `ahead` before it; `waits`: whether it has to wait at all.
@@ -254,6 +265,7 @@ class admission::state {
   bool needs_time_ = false;
   /// Whether any tenant has a rate, and whether heads need a look before they are served.
   bool tenant_rates_ = false;
+  bool heads_change_ = false;
   /// Not before the origin, so that no difference of instants overflows.
   instant now_{};
   /// The wish for a tick that was last expressed.
@@ -290,6 +302,15 @@ class admission::state {
   std::array<elastic_cap, max_workloads> elastic_;
   std::uint32_t elastic_classes_ = 0;
   std::array<overload, max_workloads> overloads_;
+  pace pace_;
+  /// What a class's work is like: how long it runs, in output tokens' time, and the time that it is given, both averages;
+  /// and how many may run at once for that.
+  struct habit {
+    double length = 0;
+    double time_given = 0;
+    std::int64_t most_at_once = unlimited;
+  };
+  std::array<habit, max_workloads> habits_{};
   explain_ring records_;
   std::vector<budget_crossing> pending_;
 
@@ -345,6 +366,7 @@ inline bool admission::state::is(request_id id, ticket::phase phase) const noexc
   made.first_token = 0;
   made.ticket = index;
   made.listed = made.stoppable = made.stopping = false;
+  if (which.detailed && detail_of(index).run != no_run) runs_.start(detail_of(index).run);
   ++in_flight_;
   made.beside = static_cast<std::uint16_t>(in_flight_ < 0xffff ? in_flight_ : 0xffff);
   class_statistics& counts = counts_[c];

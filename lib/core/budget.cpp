@@ -267,7 +267,6 @@ void budget::reserve(std::uint32_t node, const spending& asked) noexcept {
   start_event();
   run_node& spender = nodes_[node];
   ++spender.in_flight;
-  spender.top->started = true;
   ++spender.top->under_way;
   set_aside(spender, widened(asked));
 }

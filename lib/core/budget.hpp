@@ -95,7 +95,7 @@ struct run_node {
   /// Whether it is somebody's, and whether it may still be charged as far as it is concerned.
   bool kept = false;
   bool open = false;
-  /// Of a root: whether anything was ever reserved in its tree.
+  /// Of a root: whether anything was ever started in its tree.
   bool started = false;
 };
 
@@ -131,6 +131,9 @@ class budget {
   /// The index of a run that may be charged: it and all runs above it are open. Else `no_run`.
   [[nodiscard]] std::uint32_t find(run_id id) const noexcept;
 
+  /// The index of an open run, whatever is above it. Else `no_run`.
+  [[nodiscard]] std::uint32_t find_open(run_id id) const noexcept;
+
   /// The account of an open run.
   [[nodiscard]] std::optional<run_balance> balance(run_id id) const noexcept;
 
@@ -152,7 +155,9 @@ class budget {
   /// one before a higher. Who waits there can be paid now, or never will be, or waits on.
   [[nodiscard]] std::span<const std::uint32_t> eased() const noexcept { return {eased_.data(), eased_count_}; }
 
-  /// Whether anything was ever reserved for the task, the tree, that a run is a part of.
+  /// What was reserved has started.
+  void start(std::uint32_t node) noexcept { nodes_[node].top->started = true; }
+  /// Whether anything was ever started for the task, the tree, that a run is a part of.
   [[nodiscard]] bool started(std::uint32_t node) const noexcept { return nodes_[node].top->started; }
   /// Whether a reservation of it has not ended.
   [[nodiscard]] bool under_way(std::uint32_t node) const noexcept { return nodes_[node].top->under_way != 0; }
@@ -178,7 +183,6 @@ class budget {
   using amounts = std::array<wide, budget_axis_count>;
 
   void start_event() noexcept { crossed_ = eased_count_ = 0; }
-  [[nodiscard]] std::uint32_t find_open(run_id id) const noexcept;
   [[nodiscard]] expected<std::uint32_t, error> find_parent(const run_options& what) const;
   [[nodiscard]] expected<void, error> could_carve(std::uint32_t parent, const spending& limit) const;
   void set_aside(run_node& lowest, const amounts& asked) noexcept;

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace sluice::core {
+namespace {
+
+constexpr double calm_creep = 1.0 / 512;
+
+}  // namespace
 
 void elastic_cap::configure(const elastic_policy& rules, std::int64_t ceiling) noexcept {
   const bool first = ceiling_ < 0;
@@ -11,7 +16,7 @@ void elastic_cap::configure(const elastic_policy& rules, std::int64_t ceiling) n
   if (!goes_on) *this = {};
   rules_ = rules;
   ceiling_ = ceiling;
-  cap_ = rules.enabled ? bounded(cap_) : ceiling;
+  cap_ = rules.enabled ? bounded(goes_on ? cap_ : rules.minimum) : ceiling;
   if (!first && cap_ != before) reason_ = limit_change::reconfigured;
 }
 
@@ -22,17 +27,22 @@ void elastic_cap::observe_first_token(duration since_arrival, instant now) noexc
   const auto taken = static_cast<double>(std::max(since_arrival, duration::zero()).count());
   to_first_token_ = to_first_token_ < 0 ? taken : to_first_token_ + (taken - to_first_token_) / 8;
   fresh_ = true;
+  // The calmest of late: it creeps up, so that a provider that has become slower for good is calm again some day.
+  calm_ = calm_ < 0 ? to_first_token_ : std::min(to_first_token_, calm_ * (1 + calm_creep));
 }
 
 bool elastic_cap::update(duration oldest_wait_above, bool cap_is_binding, instant now) noexcept {
   if (!rules_.enabled) return false;
   now_ = std::max(now_, now);
-  if (last_seen_ == instant::min() || oldest_wait_above >= duration::zero()) last_seen_ = now_;
-  const bool quiet = (now_ - last_seen_) / quiet_windows >= rules_.window;
+  if (oldest_wait_above >= duration::zero()) last_seen_ = now_;
+  const bool quiet = last_seen_ == instant::min() || (now_ - last_seen_) / quiet_windows >= rules_.window;
   if (quiet) to_first_token_ = -1;
+  const bool late = to_first_token_ > std::max(static_cast<double>(rules_.target.count()), 2 * calm_);
+  note_suffering(late || oldest_wait_above > rules_.target);
+  // The pause is over: what the class is sure of comes back whatever happens above.
+  if (cap_ < lowest()) return move(lowest(), limit_change::probe);
   if (last_change_ != instant::min() && now_ - last_change_ < rules_.window) return false;
 
-  const bool late = to_first_token_ > static_cast<double>(rules_.target.count());
   if (oldest_wait_above > rules_.target || (late && fresh_)) {
     fresh_ = false;
     // Also when there is nothing left to give: a rise waits for a window without trouble.
@@ -42,17 +52,33 @@ bool elastic_cap::update(duration oldest_wait_above, bool cap_is_binding, instan
   }
   if (late || !cap_is_binding || cap_ >= ceiling_) return false;
   last_change_ = now_;
-  if (quiet) return move(cap_ > ceiling_ / 2 ? ceiling_ : 2 * cap_, limit_change::slow_start);
+  if (quiet && cap_ > 0) return move(cap_ > ceiling_ / 2 ? ceiling_ : 2 * cap_, limit_change::slow_start);
   return move(cap_ + 1, limit_change::probe);
 }
 
 instant elastic_cap::next_update() const noexcept {
   if (!rules_.enabled) return never;
-  return last_change_ == instant::min() ? now_ : after(last_change_, rules_.window);
+  if (last_change_ == instant::min()) return now_;
+  const instant change = after(last_change_, rules_.window);
+  return cap_ < rules_.minimum && suffers_since_ != never ? std::min(change, after(suffers_since_, rules_.pause)) : change;
+}
+
+void elastic_cap::note_suffering(bool suffers) noexcept {
+  if (suffers) {
+    suffers_since_ = std::min(suffers_since_, now_);
+    last_suffered_ = now_;
+  } else if (suffers_since_ != never && now_ - last_suffered_ >= rules_.pause) {
+    suffers_since_ = never;
+  }
+}
+
+std::int64_t elastic_cap::lowest() const noexcept {
+  const bool paused = rules_.pause > duration::zero() && (suffers_since_ == never || now_ - suffers_since_ < rules_.pause);
+  return std::min(paused ? std::int64_t{0} : rules_.minimum, ceiling_);
 }
 
 std::int64_t elastic_cap::bounded(std::int64_t wished) const noexcept {
-  return std::min(std::max(wished, rules_.minimum), ceiling_);
+  return std::min(std::max(wished, lowest()), ceiling_);
 }
 
 bool elastic_cap::move(std::int64_t wished, limit_change why) noexcept {

@@ -14,9 +14,12 @@ namespace sluice::core {
 /// a class that fills the pool first and asks afterwards has already hurt somebody.
 ///
 /// The classes above *suffer* while one of their waiters is older than `target`, or their first tokens came later than
-/// that after their arrival on weighted average (an eighth for the newest); the average lets the cap fall only when
-/// there was a first token since its last change. When nothing of them has been seen for 10 windows the average is
+/// that after their arrival, and later than twice its calmest of late, on weighted average (an eighth for the newest); the average lets the cap fall only when
+/// there was a first token since its last change. When nothing of them has been seen for 10 windows, or ever, the average is
 /// forgotten, and the cap doubles instead of rising by one.
+///
+/// With a `pause` the cap may fall to zero, but not for longer than that since the trouble began; it is `minimum` again then, until
+/// there has been no trouble for as long.
 ///
 /// An instant earlier than a former one counts as the former one. All: O(1).
 class elastic_cap {
@@ -45,6 +48,9 @@ class elastic_cap {
   [[nodiscard]] instant next_update() const noexcept;
 
  private:
+  void note_suffering(bool suffers) noexcept;
+  /// Where the cap cannot fall below now.
+  [[nodiscard]] std::int64_t lowest() const noexcept;
   [[nodiscard]] std::int64_t bounded(std::int64_t wished) const noexcept;
   bool move(std::int64_t wished, limit_change why) noexcept;
 
@@ -54,11 +60,16 @@ class elastic_cap {
   limit_change reason_ = limit_change::none;
   instant now_ = instant::min();
   instant last_change_ = instant::min();
-  /// When something of the classes above was last seen; from the first event on, when nothing was.
+  /// When something of the classes above was last seen.
   instant last_seen_ = instant::min();
   /// Average time to first token above, in nanoseconds; negative: not known.
   double to_first_token_ = -1;
+  /// The least that this average has been of late.
+  double calm_ = -1;
   bool fresh_ = false;
+  /// Since when the classes above have suffered, with breaks shorter than `pause`; and when they last did.
+  instant suffers_since_ = never;
+  instant last_suffered_ = instant::min();
 };
 
 }  // namespace sluice::core

@@ -114,8 +114,8 @@ class field_stream {
     (*this)(passes, patience);
   }
   void field(feasibility_policy& value) {
-    auto& [enabled, service_share, wait_share] = value;
-    (*this)(enabled, service_share, wait_share);
+    auto& [enabled, service_share, wait_share, run_share] = value;
+    (*this)(enabled, service_share, wait_share, run_share);
   }
   void field(overload_policy& value) {
     auto& [enabled, enter, leave, window, age_cap] = value;
@@ -126,8 +126,8 @@ class field_stream {
     (*this)(enabled, minimum, initial, backoff, tolerance, window);
   }
   void field(elastic_policy& value) {
-    auto& [enabled, minimum, backoff, target, window] = value;
-    (*this)(enabled, minimum, backoff, target, window);
+    auto& [enabled, minimum, backoff, target, window, pause] = value;
+    (*this)(enabled, minimum, backoff, target, window, pause);
   }
   void field(tenant_policy& value) {
     auto& [name, weight, rates] = value;
@@ -138,8 +138,10 @@ class field_stream {
     (*this)(name, input, output);
   }
   void field(class_policy& value) {
-    auto& [name, priority, floor, ceiling, preemptible, restore_within, elastic, largest_request, max_waiting] = value;
-    (*this)(name, priority, floor, ceiling, preemptible, restore_within, elastic, largest_request, max_waiting);
+    auto& [name, priority, floor, ceiling, preemptible, restore_within, start_within, elastic, largest_request,
+           max_waiting] = value;
+    (*this)(name, priority, floor, ceiling, preemptible, restore_within, start_within, elastic, largest_request,
+            max_waiting);
   }
   void field(policy& value) {
     auto& [total, classes, max_waiting, max_preemptions, rates, other_tenants, tenants, max_tenants, bypass, feasibility,

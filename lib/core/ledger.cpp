@@ -36,6 +36,15 @@ void ledger::limit_slots(std::int64_t slots) noexcept {
   slot_limit_ = moved;
 }
 
+void ledger::limit_class(std::size_t c, std::int64_t slots) noexcept {
+  account& own = accounts_[c];
+  own.ceiling.slots = std::min(own.fixed_ceiling_slots, slots);
+  own.floor = own.ceiling.slots == 0
+                  ? capacity{}
+                  : capacity{std::min(own.fixed_floor.slots, own.ceiling.slots), own.fixed_floor.tokens};
+  renew_need(own);
+}
+
 constraint ledger::possible(std::size_t c, capacity asked) const noexcept {
   const account& own = accounts_[c];
   if (own.fixed_ceiling_slots == 0 || asked.slots > own.fixed_ceiling_slots) return constraint::class_slots;

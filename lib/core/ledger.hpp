@@ -21,10 +21,12 @@ inline constexpr std::int64_t largest_pool = std::int64_t{1} << 62;
 
 /// The accounts of one class.
 struct account {
+  /// The policy's floor, or the part of it that the moving ceiling leaves.
   capacity floor{};
   /// The policy's ceiling, or the class's moving one when that is lower.
   capacity ceiling{};
   std::int64_t fixed_ceiling_slots = 0;
+  capacity fixed_floor{};
   capacity held{};
   /// What waits asks for.
   std::int64_t queued_slots = 0;
@@ -39,9 +41,8 @@ class ledger {
   void configure(const policy& rules) noexcept;
   /// Moves the limit on all slots, at most the pool's, and a class's ceiling on slots, at most the policy's.
   void limit_slots(std::int64_t slots) noexcept;
-  void limit_class(std::size_t c, std::int64_t slots) noexcept {
-    accounts_[c].ceiling.slots = std::min(accounts_[c].fixed_ceiling_slots, slots);
-  }
+  /// What the ceiling leaves of the floor is protected; nothing when it is zero.
+  void limit_class(std::size_t c, std::int64_t slots) noexcept;
 
   /// What stands in the way of `asked` for class `c`, or `constraint::none`.
   [[nodiscard]] constraint room(std::size_t c, capacity asked) const noexcept {

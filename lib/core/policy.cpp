@@ -1,5 +1,7 @@
 #include <sluice/core/policy.hpp>
 
+#include <chrono>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +15,11 @@ policy::policy(capacity pool) : total(pool) {
   class_policy& front = classes.emplace_back("interactive");
   front.priority = 100;
   front.floor = {pool.slots - pool.slots / 4, pool.tokens - pool.tokens / 4};
+  front.start_within = std::chrono::milliseconds(3'500);
   class_policy& back = classes.emplace_back("batch");
   back.preemptible = true;
+  back.elastic.enabled = true;
+  back.elastic.pause = std::chrono::seconds(60);
   if (pool.slots <= 1) return;
   // A floor with one of the two and none of the other would protect nothing.
   const auto at_least_one = [](std::int64_t all) { return all > 1 ? std::max<std::int64_t>(1, all / 8) : 0; };

@@ -182,10 +182,12 @@ fault check_class(const policy& rules, const class_policy& checked) {
   const elastic_policy& elastic = checked.elastic;
   return first({check_floor(rules.total, checked, field), check_largest_request(rules.total, checked, field),
                 not_negative(field + ".restore_within", checked.restore_within),
+                not_negative(field + ".start_within", checked.start_within),
                 at_least(field + ".elastic.minimum", 1, elastic.minimum),
                 factor(field + ".elastic.backoff", elastic.backoff),
                 above_zero(field + ".elastic.target", elastic.target),
-                above_zero(field + ".elastic.window", elastic.window)});
+                above_zero(field + ".elastic.window", elastic.window),
+                not_negative(field + ".elastic.pause", elastic.pause)});
 }
 
 fault check_sum_of_floors(const policy& checked) {
@@ -251,6 +253,8 @@ fault check_queueing(const policy& checked) {
                                 "0 to 1", feasibility.service_share),
                          within("feasibility.wait_share", feasibility.wait_share > 0 && feasibility.wait_share <= 1,
                                 "above 0 and at most 1", feasibility.wait_share),
+                         within("feasibility.run_share", feasibility.run_share >= 0 && feasibility.run_share <= 1, "0 to 1",
+                                feasibility.run_share),
                          within("overload.enter", overload.enter > 0 && overload.enter <= 1, "above 0 and at most 1",
                                 overload.enter),
                          within("overload.leave", overload.leave >= 0 && overload.leave <= 1, "0 to 1", overload.leave),

@@ -24,14 +24,20 @@ std::uint32_t shed_index::worst() const noexcept {
   return ends_[static_cast<std::size_t>(std::bit_width(used_)) - 1].youngest;
 }
 
-std::uint32_t shed_index::fitting(std::int64_t tokens) const noexcept {
+std::uint32_t shed_index::fitting(const links& all, std::int64_t tokens, std::uint32_t except) const noexcept {
   if (tokens < 0) return none;
   // Bucket b holds 2^(b-1) to 2^b - 1 tokens, and all of it fits when 2^b - 1 does.
   const auto fits = static_cast<std::uint64_t>(tokens) + 1;
   const auto buckets = static_cast<std::size_t>(std::bit_width(fits));
-  const std::uint64_t among = used_ & ((buckets >= 64 ? 0 : std::uint64_t{1} << buckets) - 1);
-  if (among == 0) return none;
-  return ends_[static_cast<std::size_t>(std::bit_width(among)) - 1].oldest;
+  std::uint64_t among = used_ & ((buckets >= 64 ? 0 : std::uint64_t{1} << buckets) - 1);
+  while (among != 0) {
+    const std::size_t bucket = static_cast<std::size_t>(std::bit_width(among)) - 1;
+    const std::uint32_t oldest = ends_[bucket].oldest;
+    if (oldest != except) return oldest;
+    if (all[oldest].younger != none) return all[oldest].younger;
+    among &= ~(std::uint64_t{1} << bucket);
+  }
+  return none;
 }
 
 }  // namespace sluice::core

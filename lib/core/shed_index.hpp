@@ -47,8 +47,8 @@ class shed_index {
 
   /// The worst waiter, or `none`.
   [[nodiscard]] std::uint32_t worst() const noexcept;
-  /// Of the largest magnitude of which every member asks for at most `tokens`, the oldest, or `none`.
-  [[nodiscard]] std::uint32_t fitting(std::int64_t tokens) const noexcept;
+  /// Of the largest magnitude of which every member asks for at most `tokens`, the oldest but for `except`, or `none`.
+  [[nodiscard]] std::uint32_t fitting(const links& all, std::int64_t tokens, std::uint32_t except) const noexcept;
 
   [[nodiscard]] static std::size_t bucket_of(std::int64_t tokens) noexcept {
     return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(tokens)));

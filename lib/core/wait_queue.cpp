@@ -34,13 +34,13 @@ void wait_queue::take_out(std::uint32_t index) {
 }
 
 void wait_queue::push(std::uint32_t index, const placement& where) {
-  while (lanes_.size() < 2 * std::size_t{where.flow} + 2) {
+  while (lanes_.size() < lanes_per_flow * (std::size_t{where.flow} + 1)) {
     lanes_.emplace_back().waiting = dary_heap<lane_item, lane_order>(lane_order{&tickets_, &places_});
   }
   const ticket& joining = tickets_[index];
   know(index);
   if (where.root == nowhere) {
-    join(index, 2 * where.flow + (where.continuing ? 1 : 0), {where.rank});
+    join(index, lanes_per_flow * where.flow + (where.continuing ? 1 : 0), {where.rank});
     line_of_[index] = nowhere;
   } else {
     join_run(index, where);
@@ -58,8 +58,17 @@ void wait_queue::push(std::uint32_t index, const placement& where) {
   by_size.add(links_, index, joining.tokens, [this](std::uint32_t other) { return tickets_[other].sequence; });
 }
 
+void wait_queue::make_late(std::uint32_t index, std::uint64_t rank) {
+  const std::uint32_t flow = flow_of(index);
+  take_out(index);
+  // It needs no turn of its run any more.
+  if (line_of_[index] != nowhere) leave_run(index);
+  line_of_[index] = nowhere;
+  join(index, lanes_per_flow * flow + 2, {rank});
+}
+
 void wait_queue::join_run(std::uint32_t index, const placement& where) {
-  const std::uint32_t own = 2 * where.flow + (where.continuing ? 1 : 0);
+  const std::uint32_t own = lanes_per_flow * where.flow + (where.continuing ? 1 : 0);
   const run_line made{where.flow, where.root, index, nowhere};
   std::uint32_t place = line_of_run_.find(made.key());
   if (place == key_table::none) {
@@ -113,7 +122,7 @@ void wait_queue::leave_run(std::uint32_t index) {
     line.shown = aside_[line.behind].waiting.front().index;
     take_out(line.shown);
     if (last_.turn != 0xffff) ++last_.turn;
-    join(line.shown, 2 * line.flow, last_);
+    join(line.shown, lanes_per_flow * line.flow, last_);
   } else if (line.shown == index) {
     line_of_run_.erase(line.key());
     unused_lines_.push_back(place);
@@ -147,8 +156,8 @@ bool wait_queue::remove(std::uint32_t index) {
   if (own.by_size.active()) own.by_size.remove(links_, index, leaving.tokens);
   if (own.by_cost.active()) own.by_cost.remove(cost_places_[index]);
   if (own.size == own.parked) own.by_size.stop();
+  const std::uint32_t from = flow_of(index);
   const bool of_run = line_of_[index] != nowhere;
-  const std::uint32_t from = of_run ? lines_[line_of_[index]].flow : which / 2;
   if (of_run) leave_run(index);
   flow& mine = flows_[from];
   mine.slots -= leaving.slots;
@@ -192,6 +201,12 @@ void wait_queue::pause(std::uint32_t flow, instant until) {
   renew_bit(flows_[flow].workload);
 }
 
+void wait_queue::resume(std::uint32_t flow) {
+  flows_.leave(flow);
+  flows_.enter(flow);
+  renew_bit(flows_[flow].workload);
+}
+
 std::uint32_t wait_queue::resume_one(instant now) {
   const std::uint32_t resumed = flows_.resume_one(now);
   if (resumed != nowhere) renew_bit(flows_[resumed].workload);
@@ -218,9 +233,9 @@ std::uint32_t wait_queue::worst(std::size_t c) {
   return classes_[c].by_size.worst();
 }
 
-std::uint32_t wait_queue::fitting(std::size_t c, std::int64_t tokens) {
+std::uint32_t wait_queue::fitting(std::size_t c, std::int64_t tokens, std::uint32_t except) {
   index_by_size(c);
-  return classes_[c].by_size.fitting(tokens);
+  return classes_[c].by_size.fitting(links_, tokens, except);
 }
 
 void wait_queue::order_by_cost(std::size_t c, const std::function<std::uint64_t(std::uint32_t)>& cost_of) {

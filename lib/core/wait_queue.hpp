@@ -66,9 +66,22 @@ class wait_queue {
   [[nodiscard]] std::uint32_t head(std::size_t c) const noexcept { return head_of(flows_.first(c)); }
   /// The next of a flow. Precondition: something of it waits.
   [[nodiscard]] std::uint32_t head_of(std::uint32_t flow) const noexcept {
-    const lane& continuing = lanes_[2 * flow + 1];
-    return (continuing.waiting.empty() ? lanes_[2 * flow] : continuing).waiting.front().index;
+    const std::uint32_t first = lanes_per_flow * flow;
+    const lane& continuing = lanes_[first + 1];
+    const lane& fresh = lanes_[first];
+    if (!continuing.waiting.empty()) return continuing.waiting.front().index;
+    return (fresh.waiting.empty() ? lanes_[first + 2] : fresh).waiting.front().index;
   }
+  /// The next of those of a flow that are late, or `nowhere`.
+  [[nodiscard]] std::uint32_t late_of(std::uint32_t flow) const noexcept {
+    const lane& late = lanes_[lanes_per_flow * flow + 2];
+    return late.waiting.empty() ? nowhere : late.waiting.front().index;
+  }
+  [[nodiscard]] bool is_late(std::uint32_t index) const noexcept {
+    return (lane_of_[index] & aside_bits) == 0 && lane_of_[index] % lanes_per_flow == 2;
+  }
+  /// From now on it comes after all of its flow that are not late.
+  void make_late(std::uint32_t index, std::uint64_t rank);
   /// The next of a parked lane.
   [[nodiscard]] std::uint32_t head_of_parked(std::uint32_t lane) const noexcept {
     return aside_[lane].waiting.front().index;
@@ -77,6 +90,8 @@ class wait_queue {
 
   /// Its flow waits for its tenant's rate until `until`.
   void pause(std::uint32_t flow, instant until);
+  /// It waits for its turn again. Precondition: it is paused.
+  void resume(std::uint32_t flow);
   /// One flow whose pause has ended, or `nowhere`.
   [[nodiscard]] std::uint32_t resume_one(instant now);
 
@@ -88,9 +103,9 @@ class wait_queue {
 
   /// The one of class `c` that a full queue can best do without, or `shed_index::none`.
   [[nodiscard]] std::uint32_t worst(std::size_t c);
-  /// Of those of class `c` that are sure to ask for at most `tokens`, judged by powers of two, the oldest of the largest;
-  /// or `shed_index::none`.
-  [[nodiscard]] std::uint32_t fitting(std::size_t c, std::int64_t tokens);
+  /// Of those of class `c` but `except` that are sure to ask for at most `tokens`, judged by powers of two, the oldest of
+  /// the largest; or `shed_index::none`.
+  [[nodiscard]] std::uint32_t fitting(std::size_t c, std::int64_t tokens, std::uint32_t except);
 
   /// From now on the cheapest of class `c` is known, by the given expected cost.
   void order_by_cost(std::size_t c, const std::function<std::uint64_t(std::uint32_t)>& cost_of);
@@ -134,6 +149,7 @@ class wait_queue {
   static constexpr std::uint32_t parked_bit = 0x8000'0000;
   static constexpr std::uint32_t behind_bit = 0x4000'0000;
   static constexpr std::uint32_t aside_bits = parked_bit | behind_bit;
+  static constexpr std::uint32_t lanes_per_flow = 3;
 
   [[nodiscard]] lane& at(std::uint32_t which) noexcept {
     return (which & aside_bits) != 0 ? aside_[which & ~aside_bits] : lanes_[which];
@@ -143,6 +159,10 @@ class wait_queue {
   }
   void know(std::uint32_t index) noexcept;
   void join(std::uint32_t index, std::uint32_t which, lane_rank rank);
+  /// Precondition: it is not parked.
+  [[nodiscard]] std::uint32_t flow_of(std::uint32_t index) const noexcept {
+    return line_of_[index] != nowhere ? lines_[line_of_[index]].flow : lane_of_[index] / lanes_per_flow;
+  }
   void take_out(std::uint32_t index);
   [[nodiscard]] std::uint32_t lane_aside();
   void join_run(std::uint32_t index, const placement& where);
@@ -161,7 +181,7 @@ class wait_queue {
   std::vector<std::uint32_t> line_of_;
   shed_index::links links_;
   std::vector<std::uint32_t> cost_places_;
-  /// Two for each flow: fresh work, and that of runs which have started something.
+  /// Three for each flow: fresh work, that of runs which have started something, and what is late.
   std::deque<lane> lanes_;
   std::deque<lane> aside_;
   std::vector<std::uint32_t> unused_aside_;

@@ -33,27 +33,27 @@ TEST_CASE("what is reserved is set aside at all payers, and what is settled is s
   CHECK(runs.all.balance(middle)->limit.tokens == 600);
 }
 
-TEST_CASE("what is released leaves no trace but that the task has started") {
+TEST_CASE("what is released leaves no trace") {
   run_tree runs;
   const run_id top = runs.root(100);
   const run_id low = runs.child(top);
-  CHECK(!runs.all.started(low.index));
   runs.reserve(low, 60);
   runs.release(low, 60);
   CHECK(runs.remaining(top) == 100);
   CHECK(runs.spent(top) == 0);
-  CHECK(runs.all.started(low.index));
-  CHECK(runs.all.started(top.index));
-  CHECK(runs.all.started(runs.child(low).index));
 }
 
-TEST_CASE("setting a carve aside does not start a task") {
+TEST_CASE("a task has started when something of it has, not when something was set aside for it") {
   run_tree runs;
   const run_id top = runs.root(100);
   const run_id low = runs.child(top, run_funding::carve, 50);
-  CHECK(!runs.all.started(top.index));
   runs.reserve(low, 1);
+  CHECK(!runs.all.started(low.index));
+  CHECK(!runs.all.started(top.index));
+  runs.all.start(low.index);
+  CHECK(runs.all.started(low.index));
   CHECK(runs.all.started(top.index));
+  CHECK(runs.all.started(runs.child(low).index));
 }
 
 TEST_CASE("the three axes are reckoned apart") {

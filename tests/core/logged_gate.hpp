@@ -19,6 +19,11 @@ struct extras {
   instant deadline = never;
   bool may_wait = true;
   sluice::age age{};
+  sluice::tenant tenant{};
+  /// The name of an open run; empty for none.
+  std::string run{};
+  bool finalising = false;
+  sluice::model model{};
 };
 
 /// Each event gives its effects as words, in order: `granted a, rejected b (shed), preempt c`. Nothing: `-`.
@@ -41,6 +46,10 @@ class logged_gate {
     made.deadline = more.deadline;
     made.may_wait = more.may_wait;
     made.age = more.age;
+    made.tenant = more.tenant;
+    if (!more.run.empty()) made.run = runs_.at(more.run);
+    made.finalising = more.finalising;
+    made.model = more.model;
     made.tag = ++tags_;
     names_[made.tag] = name;
     effects out;
@@ -91,6 +100,41 @@ class logged_gate {
     return said(out);
   }
 
+  std::string signal(provider_signal what) {
+    effects out;
+    machine.signal({}, what, now, out);
+    return said(out);
+  }
+
+  std::string pause(instant until) {
+    effects out;
+    machine.pause(until, now, out);
+    return said(out);
+  }
+
+  /// `-`, or the message. `parent` is the name of a run, or empty.
+  std::string open_run(const std::string& name, run_options what, const std::string& parent = {}) {
+    if (!parent.empty()) what.parent = runs_.at(parent);
+    const auto opened = machine.open_run(what, now);
+    if (!opened) return opened.error().message();
+    runs_[name] = *opened;
+    return "-";
+  }
+
+  std::string extend_run(const std::string& name, spending more) {
+    effects out;
+    const auto done = machine.extend_run(runs_.at(name), more, now, out);
+    return done ? said(out) : done.error().message();
+  }
+
+  std::string close_run(const std::string& name) {
+    effects out;
+    const bool done = machine.close_run(runs_.at(name), now, out);
+    return done ? said(out) : "not open";
+  }
+
+  [[nodiscard]] run_balance balance(const std::string& name) const { return machine.balance(runs_.at(name)).value(); }
+
   [[nodiscard]] class_statistics all() const { return machine.statistics().all; }
   [[nodiscard]] class_statistics of(workload which) const { return machine.statistics()[which]; }
   [[nodiscard]] std::int64_t held() const { return all().held.tokens; }
@@ -130,6 +174,7 @@ class logged_gate {
   std::uint64_t tags_ = 0;
   std::map<std::uint64_t, std::string> names_;
   std::map<std::string, request_id> ids_;
+  std::map<std::string, run_id> runs_;
 };
 
 /// A policy without floors, so that only what a test sets is in the way.

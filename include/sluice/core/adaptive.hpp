@@ -51,11 +51,14 @@ struct elastic_policy {
   std::int64_t minimum = 1;
   /// The factor of a decrease, in (0, 1).
   double backoff = 0.5;
-  /// The classes above suffer when one of their waiters is older than this, or when their first tokens took longer than this
-  /// since they arrived, on (weighted) average.
-  duration target = std::chrono::seconds(1);
+  /// The classes above suffer when one of their waiters is older than this; or when their first tokens took longer than this
+  /// since they arrived, and twice as long as when all was calm, on (weighted) average.
+  duration target = std::chrono::milliseconds(300);
   /// The least time between two changes.
   duration window = std::chrono::seconds(1);
+  /// How long the class may be kept from starting anything when those above begin to suffer, its floor lent to them;
+  /// after that it has `minimum` again, until they have not suffered for as long.
+  duration pause{};
   friend constexpr bool operator==(const elastic_policy&, const elastic_policy&) noexcept = default;
 };
 static_assert(std::is_trivially_destructible_v<elastic_policy> && std::is_aggregate_v<elastic_policy>);

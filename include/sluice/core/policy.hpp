@@ -24,9 +24,9 @@ namespace sluice {
 /// The whole policy: a plain value. A bulkhead takes a copy, checks it once, and never changes it; a new revision
 /// replaces it as a whole (`bulkhead::reconfigure`).
 ///
-/// `interactive` and `batch` are always classes 0 and 1. By default interactive work has priority and a floor of three
-/// quarters of the capacity; batch has an eighth (at least one slot and one token, when there is more than one slot), and
-/// may be preempted when it has borrowed more.
+/// `interactive` and `batch` are always classes 0 and 1. By default interactive work has priority, a floor of three
+/// quarters of the capacity, and is to start within 3.5 s; batch has an eighth (at least one slot, when there is more than one),
+/// may be preempted when it has borrowed more, and makes room elastically: it may be kept from starting for up to a minute.
 class policy {
  public:
   /// A policy with the default classes over `total`.

@@ -28,6 +28,10 @@ struct feasibility_policy {
   double service_share = 1;
   /// How much optimism there is about the queue: the wait is reckoned as this share of the estimate. In (0, 1].
   double wait_share = 0.8;
+  /// No more of a class runs at once than lets its average piece of work be done in this share of the time that it is
+  /// given; the rest is for waiting, and for what is longer than average. A provider that shares one machine among all
+  /// would otherwise serve everybody too late. Zero: off. Work without deadlines is not concerned.
+  double run_share = 0.4;
   friend constexpr bool operator==(const feasibility_policy&, const feasibility_policy&) noexcept = default;
 };
 

@@ -1,0 +1,60 @@
+// A tenant that waits for its own rate stands aside, and comes back as soon as its next one may start.
+#include "core/logged_gate.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+
+using namespace sluice;
+using namespace sluice::core;
+using namespace std::chrono_literals;
+using sluice::core::testing::bare;
+using sluice::core::testing::logged_gate;
+
+namespace {
+
+constexpr tenant acme("acme");
+
+/// 60 input tokens a minute, 100 at once.
+policy metered(capacity total) {
+  policy made = bare(total);
+  made.tenants.emplace_back("acme");
+  made.tenants.back().rates.input_tokens = {60, 100};
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("another one may join a tenant that waits for its rate while every slot is taken") {
+  logged_gate gate(metered({2, 1'000}));
+  CHECK(gate.arrive("a", {.tokens = 100}, interactive, {.tenant = acme}) == "granted a");
+  CHECK(gate.arrive("b", {.tokens = 10}, interactive, {.tenant = acme}) == "-");
+  CHECK(gate.arrive("other", {.tokens = 10}) == "granted other");
+  CHECK(gate.arrive("c", {.tokens = 10}, interactive, {.tenant = acme}) == "-");
+  gate.now += 10s;
+  CHECK(gate.tick() == "-");
+  CHECK(gate.finish("other") == "granted b");
+}
+
+TEST_CASE("what a tenant did not use lets its next one start at once") {
+  logged_gate gate(metered({2, 1'000}));
+  CHECK(gate.arrive("a", {.tokens = 100}, interactive, {.tenant = acme}) == "granted a");
+  CHECK(gate.arrive("b", {.tokens = 50}, interactive, {.tenant = acme}) == "-");
+  CHECK(gate.wake == instant{} + 50s);
+  CHECK(gate.finish("a", usage{20, 0}) == "granted b");
+}
+
+TEST_CASE("when the one that waits for the rate goes, the one behind it does not wait in its place") {
+  logged_gate gate(metered({3, 1'000}));
+  CHECK(gate.arrive("a", {.tokens = 90}, interactive, {.tenant = acme}) == "granted a");
+  CHECK(gate.arrive("large", {.tokens = 80}, interactive, {.tenant = acme}) == "-");
+  CHECK(gate.arrive("small", {.tokens = 10}, interactive, {.tenant = acme}) == "-");
+  CHECK(gate.cancel("large") == "granted small");
+}
+
+TEST_CASE("one that comes before the one that waits for the rate does not wait in its place") {
+  logged_gate gate(metered({3, 1'000}));
+  CHECK(gate.arrive("a", {.tokens = 90}, interactive, {.tenant = acme}) == "granted a");
+  CHECK(gate.arrive("large", {.tokens = 80}, interactive, {.tenant = acme}) == "-");
+  CHECK(gate.arrive("urgent", {.tokens = 10}, interactive, {.deadline = instant{} + 1s, .tenant = acme}) == "granted urgent");
+}
