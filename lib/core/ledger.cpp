@@ -23,7 +23,7 @@ void ledger::configure(const policy& rules) noexcept {
   slot_limit_ = total_.slots;
   free_ = {total_.slots - held.slots, total_.tokens - held.tokens};
   for (std::size_t c = 0; c < rules.classes.size(); ++c) {
-    accounts_[c].floor = bounded(completed(rules.classes[c].floor, rules.total));
+    accounts_[c].floor = accounts_[c].fixed_floor = bounded(completed(rules.classes[c].floor, rules.total));
     accounts_[c].ceiling = rules.classes[c].ceiling;
     accounts_[c].fixed_ceiling_slots = rules.classes[c].ceiling.slots;
     renew_need(accounts_[c]);

@@ -50,6 +50,7 @@ class simulation::state {
 
   [[nodiscard]] const class_result& result(workload which) const { return results_.at(which.index()); }
   [[nodiscard]] const core::admission& gate() const noexcept { return gate_; }
+  void record(core::event_log_writer* to) noexcept { gate_.record(to); }
 
   timeline time;
   std::string log;
@@ -240,5 +241,6 @@ statistics simulation::accounts() const { return state_->gate().statistics(); }
 std::string simulation::broken_invariant() const { return state_->gate().broken_invariant().value_or(""); }
 void simulation::keep_log(bool kept) noexcept { state_->keep_log = kept; }
 const std::string& simulation::log() const noexcept { return state_->log; }
+void simulation::record(core::event_log_writer* to) noexcept { state_->record(to); }
 
 }  // namespace sluice::sim

@@ -22,6 +22,10 @@
 #include <memory>
 #include <string>
 
+namespace sluice::core {
+class event_log_writer;
+}  // namespace sluice::core
+
 namespace sluice::sim {
 
 /// A piece of work that comes to the gate.
@@ -84,6 +88,9 @@ class simulation {
   /// For instance `12.500000000 granted batch #17 after 2.000000000`: the instant in seconds, what happened, the class,
   /// the job's number in order of arrival.
   [[nodiscard]] const std::string& log() const noexcept;
+
+  /// From now on the gate's events are written to `to`, as `core::admission::record` says.
+  void record(core::event_log_writer* to) noexcept;
 
  private:
   class state;
