@@ -33,6 +33,7 @@ sluice::policy shared_by_two() {
   sluice::policy rules({2 * nominal, 1'000'000});
   for (const auto which : {interactive, batch}) rules[which].floor = {nominal, 400'000};
   rules[interactive].restore_within = restore_within;
+  rules[batch].elastic = {};
   return rules;
 }
 
@@ -121,8 +122,8 @@ struct restoration {
   std::int64_t returns = 0;
 };
 
-// The class that lent its floor is away, then wants all of it at once and leaves again: `returns` times, `apart`. Until then
-// its slots are held by work of eight seconds, begun within `spread`.
+// The class that lent its floor is away, then wants all of it at once and leaves again: `returns` times, `apart`. Until
+// then its slots are held by work of eight seconds, begun within `spread`.
 void restore(std::uint64_t seed, int returns, duration apart, duration spread, victim_rule victims, restoration& into,
              std::vector<series>* plots) {
   rig_rules rules = shared_provider(seed);
@@ -218,13 +219,15 @@ result run(const settings& asked) {
     out.bars.push_back(at_most(std::string(way.name) + ": longest, 2 s and an abort of 50 ms", percentile(all.times, 1),
                                in_seconds(restore_within + abort_takes), "s"));
   }
-  out.bars.insert(out.bars.begin(),
-                  {at_least("lending: the busy class holds on average, on every seed", percentile(busy, 0),
-                            static_cast<double>(published_reach), ""),
-                   at_most("lending: the other waits at most one service time, on every seed", percentile(waits, 1), 1, "s")});
+  out.bars.insert(out.bars.begin(), {at_least("lending: the busy class holds on average, on every seed",
+                                              percentile(busy, 0), static_cast<double>(published_reach), ""),
+                                     at_most("lending: the other waits at most one service time, on every seed",
+                                             percentile(waits, 1), 1, "s")});
   asked.progress("E3", 1);
-  out.notes.emplace_back("a policy of its own: 24 slots in two equal floors, batch may be stopped, an abort takes 50 ms");
-  out.notes.emplace_back("work past 80 % of its length is never stopped: when all that borrows is, the floor waits for its end");
+  out.notes.emplace_back(
+      "a policy of its own: 24 slots in two equal floors, no elastic class, an abort takes 50 ms");
+  out.notes.emplace_back(
+      "work past 80 % of its length is never stopped: when all that borrows is, the floor waits for its end");
   out.tables = {std::move(lent), std::move(restored)};
   return out;
 }

@@ -53,6 +53,7 @@ sluice::policy filled_by_batch() {
   sluice::policy rules({slots, 1'000'000});
   rules[interactive].floor = {24, 600'000};
   rules[batch].floor = {4, 100'000};
+  rules[batch].elastic = {};
   return rules;
 }
 
@@ -249,7 +250,8 @@ result run(const settings& asked) {
   }
   asked.progress("E4", 1);
   out.notes.emplace_back(
-      "a policy of its own: 32 slots, floors of 24 and 4, no elastic class, so that batch fills whatever is lent to it");
+      "a policy of its own: 32 slots, floors of 24 and 4, no elastic class, so that batch fills whatever is lent to "
+      "it");
   out.notes.emplace_back(
       "the bars are about the first table: the more of the pool a burst takes, the less there is to choose from");
   return out;

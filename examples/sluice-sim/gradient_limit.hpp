@@ -8,7 +8,8 @@
 namespace sluice_sim {
 
 /// A long-term average of durations over the last one, with some tolerance, says how much of the limit to keep; then a
-/// few are added for a queue, and the result is smoothed. The constants are that library's defaults, but for the bounds.
+/// few are added for a queue, and the result is smoothed. The constants are that library's defaults, but for the
+/// bounds.
 class gradient_limit {
  public:
   gradient_limit(double initial, double least, double most) noexcept : limit_(initial), least_(least), most_(most) {}

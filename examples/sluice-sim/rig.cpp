@@ -59,8 +59,8 @@ void rig::change(sluice::policy policy) {
   carry_out();
 }
 
-// What effects call forth has effects of its own: only the outermost call goes through them, so that none is carried out
-// before those that came earlier.
+// What effects call forth has effects of its own: only the outermost call goes through them, so that none is carried
+// out before those that came earlier.
 void rig::carry_out() {
   if (busy_) return;
   busy_ = true;
@@ -251,7 +251,8 @@ void rig::mark_victims() {
   std::vector<std::uint64_t> able;
   for (const std::uint64_t number : running_) {
     // What the core would not take is no choice either.
-    if (could_go(number) && guests_[number].produced * 5 < guests_[number].so_far.what.max_tokens * 4) able.push_back(number);
+    if (could_go(number) && guests_[number].produced * 5 < guests_[number].so_far.what.max_tokens * 4)
+      able.push_back(number);
   }
   std::optional<std::uint64_t> one;
   if (!able.empty()) {

@@ -56,8 +56,8 @@ struct record {
   std::int64_t wasted_tokens = 0;
 };
 
-/// Which running work may be stopped. The core takes, of what may be, what has least sunk in it; where a rule leaves it no
-/// choice, the rule decides.
+/// Which running work may be stopped. The core takes, of what may be, what has least sunk in it; where a rule leaves it
+/// no choice, the rule decides.
 enum class victim_rule : std::uint8_t {
   /// All of it: the core's own choice.
   least_sunk,

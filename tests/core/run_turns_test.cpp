@@ -264,8 +264,7 @@ TEST_CASE("whoever comes and goes, the next is who it is by looking at everythin
       queue.push(one.index, {flow, one.continuing, one.rank, one.root});
       naive.push(one);
     } else {
-      const std::uint32_t index =
-          draw() % 2 == 0 ? naive.head() : naive.all()[draw() % naive.all().size()].index;
+      const std::uint32_t index = draw() % 2 == 0 ? naive.head() : naive.all()[draw() % naive.all().size()].index;
       naive.remove(index);
       static_cast<void>(queue.remove(index));
       all.give(index);
