@@ -136,7 +136,7 @@ void admission::state::enqueue(std::uint32_t index) {
   queue_.push(index, place_of(index));
   if (const std::uint32_t flow = flow_of(index); !flows_[flow].paused) {
     ledger_.queue(c, which.slots, which.tokens);
-  } else if (queue_.head_of(flow) == index) {
+  } else {
     resume_flow(flow);
   }
   if (queue_.ordered_by_cost(c)) queue_.add_cost(index, expected_cost(index));
@@ -166,10 +166,10 @@ void admission::state::dequeue(std::uint32_t index) {
   } else {
     const std::uint32_t flow = flow_of(index);
     const bool paused = flows_[flow].paused;
-    const bool was_head = paused && queue_.head_of(flow) == index;
     if (!paused) ledger_.unqueue(c, which.slots, which.tokens);
     static_cast<void>(queue_.remove(index));
-    if (was_head && flows_[flow].waiting != 0) resume_flow(flow);
+    // Perhaps it was what the others of its tenant waited behind.
+    if (paused && flows_[flow].waiting != 0) resume_flow(flow);
   }
   if (queue_.size(c) == 0) latest_deadline_[c] = instant{};
   if (needs_time_ && queue_.empty()) drain_.busy(now_, false);

@@ -14,8 +14,8 @@ template <typename... Cases>
 overloaded(Cases...) -> overloaded<Cases...>;
 
 constexpr std::array<std::string_view, std::variant_size_v<event_body>> names{
-    "arrive", "enter", "cancel", "tick",  "report",   "set_stoppable", "finish",   "reconfigure",
-    "close",  "signal", "pause", "open_run", "extend_run", "close_run"};
+    "arrive",      "enter", "cancel", "tick",  "report",   "set_stoppable", "finish",
+    "reconfigure", "close", "signal", "pause", "open_run", "extend_run",    "close_run"};
 
 // Bound by structure, so that a new member does not compile until it is compared.
 auto members(const effect& of) {
@@ -26,8 +26,8 @@ auto members(const effect& of) {
 auto members(const decision& of) {
   const auto& [outcome, reason, bound, workload, tenant, observed, revision, asked, limit, available, shortfall, ahead,
                ahead_tokens, could_start, expected_service, waited, deadline, at] = of;
-  return std::tie(outcome, reason, bound, workload, tenant, observed, revision, asked, limit, available, shortfall, ahead,
-                  ahead_tokens, could_start, expected_service, waited, deadline, at);
+  return std::tie(outcome, reason, bound, workload, tenant, observed, revision, asked, limit, available, shortfall,
+                  ahead, ahead_tokens, could_start, expected_service, waited, deadline, at);
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include <sluice/core/event_log.hpp>
 
 #include "core/byte_stream.hpp"
+#include "core/effect_codec.hpp"
 #include "core/event_codec.hpp"
+#include "core/event_fields.hpp"
+#include "core/log_memory.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -13,8 +16,10 @@ namespace {
 template <std::size_t Kind = 0>
 void become(event_body& body, std::size_t kind) {
   if constexpr (Kind < std::variant_size_v<event_body>) {
-    if (kind == Kind) body.emplace<Kind>();
-    else become<Kind + 1>(body, kind);
+    if (kind == Kind)
+      body.emplace<Kind>();
+    else
+      become<Kind + 1>(body, kind);
   }
 }
 
@@ -43,7 +48,7 @@ class event_log_reader::state {
     if (const auto valid = validate(initial_); !valid) {
       return wrong(magic.size() + 2, "a policy that holds (" + valid.error().message() + ")");
     }
-    codec_.emplace(bytes_, initial_.revision);
+    memory_.emplace(bytes_, initial_.revision);
     return std::nullopt;
   }
 
@@ -60,7 +65,7 @@ class event_log_reader::state {
       into.number = events_;
       into.result = {};
       become(into.what.what, kind);
-      codec_->event_and_result(head, into.what, into.result);
+      event_codec<byte_source>{*memory_}(head, into.what, into.result);
       if ((head & event_codec<byte_source>::effects_bit) != 0) read_effects(into);
     }
     if (bytes_.failed()) return fail(bytes_.where(), bytes_.expected());
@@ -89,8 +94,9 @@ class event_log_reader::state {
     std::uint64_t count = 0;
     bytes_.number(count, "a number of effects");
     std::uint32_t place = 0;
+    effect_codec<byte_source> read(*memory_);
     for (; count > 0 && !bytes_.failed(); --count) {
-      codec_->one_effect(into.effects.list.emplace_back(), into.effects.decisions, 0, place);
+      read(into.effects.list.emplace_back(), into.effects.decisions, place);
     }
   }
 
@@ -104,7 +110,8 @@ class event_log_reader::state {
     bytes_.word(digest, "a digest");
     if (bytes_.failed()) return fail(bytes_.where(), bytes_.expected());
     if (events != events_) return fail(after_head + 1, std::to_string(events_) + " as the number of events");
-    if (digest != digest_.value()) return fail(at_digest, "the digest of the bytes before it: some of them have changed");
+    if (digest != digest_.value())
+      return fail(at_digest, "the digest of the bytes before it: some of them have changed");
     if (bytes_.left() != 0) return fail(bytes_.at(), "nothing after the end");
     ended_ = true;
     return false;
@@ -116,7 +123,7 @@ class event_log_reader::state {
   bool from_the_start_ = false;
   bool full_ = false;
   bool ended_ = false;
-  std::optional<event_codec<byte_source>> codec_;
+  std::optional<log_memory<byte_source>> memory_;
   std::optional<error> failure_;
   byte_digest digest_;
   std::size_t digested_ = 0;

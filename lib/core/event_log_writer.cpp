@@ -1,7 +1,10 @@
 #include <sluice/core/event_log.hpp>
 
 #include "core/byte_stream.hpp"
+#include "core/effect_codec.hpp"
 #include "core/event_codec.hpp"
+#include "core/event_fields.hpp"
+#include "core/log_memory.hpp"
 
 #include <exception>
 #include <optional>
@@ -22,7 +25,7 @@ class event_log_writer::state {
       sink_.byte(from_the_start ? 1 : 0);
       policy copy = initial;
       field_stream<byte_sink>{sink_}(copy);
-      codec_.emplace(sink_, initial.revision);
+      memory_.emplace(sink_, initial.revision);
     });
   }
 
@@ -33,15 +36,16 @@ class event_log_writer::state {
       sink_.byte(head);
       event copy = what;
       event_result gave = result;
-      codec_->event_and_result(head, copy, gave);
+      event_codec<byte_sink>{*memory_}(head, copy, gave);
       if (count == 0) return;
       sink_.number(count);
       decisions_.assign(out.decisions.begin() + static_cast<std::ptrdiff_t>(before.decisions), out.decisions.end());
       std::uint32_t place = 0;
+      effect_codec<byte_sink> write(*memory_);
       for (std::size_t i = before.effects; i < out.list.size(); ++i) {
         effect each = out.list[i];
         if (each.what == effect::kind::rejected) each.detail -= static_cast<std::uint32_t>(before.decisions);
-        codec_->one_effect(each, decisions_, 0, place);
+        write(each, decisions_, place);
       }
     });
     if (ended_) return;
@@ -60,7 +64,7 @@ class event_log_writer::state {
     ended_ = true;
   }
 
-  [[nodiscard]] bool begun() const noexcept { return codec_.has_value(); }
+  [[nodiscard]] bool begun() const noexcept { return memory_.has_value(); }
   [[nodiscard]] bool ended() const noexcept { return ended_; }
   [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
@@ -84,7 +88,7 @@ class event_log_writer::state {
   std::string& to_;
   std::uint64_t most_bytes_;
   byte_sink sink_{to_};
-  std::optional<event_codec<byte_sink>> codec_;
+  std::optional<log_memory<byte_sink>> memory_;
   std::vector<decision> decisions_;
   byte_digest digest_;
   std::uint64_t events_ = 0;

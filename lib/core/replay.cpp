@@ -13,15 +13,18 @@ namespace {
 std::string number(std::int64_t value) { return std::to_string(value); }
 std::string number(std::uint64_t value) { return std::to_string(value); }
 std::string nanoseconds(instant at) { return at == never ? "never" : number(at.time_since_epoch().count()) + " ns"; }
-std::string named(request_id id) { return number(std::uint64_t{id.index}) + '.' + number(std::uint64_t{id.generation}); }
+std::string named(request_id id) {
+  return number(std::uint64_t{id.index}) + '.' + number(std::uint64_t{id.generation});
+}
 
 std::string words(const decision& what) {
   return std::string(to_string(what.outcome)) + ", " + std::string(to_string(what.reason)) + " by " +
-         std::string(to_string(what.bound)) + ": limit " + number(what.limit) + ", available " + number(what.available) +
-         ", shortfall " + number(what.shortfall) + ", ahead " + number(std::uint64_t{what.ahead}) + " with " +
-         number(what.ahead_tokens) + " tokens, could start " + nanoseconds(what.could_start) + ", service " +
-         number(what.expected_service.count()) + " ns, waited " + number(what.waited.count()) + " ns, asked " +
-         number(what.asked.tokens) + ", deadline " + nanoseconds(what.deadline) + ", revision " + number(what.revision);
+         std::string(to_string(what.bound)) + ": limit " + number(what.limit) + ", available " +
+         number(what.available) + ", shortfall " + number(what.shortfall) + ", ahead " +
+         number(std::uint64_t{what.ahead}) + " with " + number(what.ahead_tokens) + " tokens, could start " +
+         nanoseconds(what.could_start) + ", service " + number(what.expected_service.count()) + " ns, waited " +
+         number(what.waited.count()) + " ns, asked " + number(what.asked.tokens) + ", deadline " +
+         nanoseconds(what.deadline) + ", revision " + number(what.revision);
 }
 
 std::string words(const effect& what, const effects& of) {
@@ -41,8 +44,8 @@ std::string words(const effect& what, const effects& of) {
 std::string words(const event_result& result, const effects& of, std::size_t from) {
   std::string text = result.accepted ? "done" : "not done";
   if (result.id != request_id{}) text += " as " + named(result.id);
-  if (result.run != run_id{}) text += " as run " + number(std::uint64_t{result.run.index}) + '.' +
-                                      number(std::uint64_t{result.run.generation});
+  if (result.run != run_id{})
+    text += " as run " + number(std::uint64_t{result.run.index}) + '.' + number(std::uint64_t{result.run.generation});
   text += ", " + number(std::uint64_t{of.list.size()}) + " effects";
   constexpr std::size_t most = 3;
   for (std::size_t i = from; i < of.list.size() && i < from + most; ++i) {
@@ -76,17 +79,18 @@ policy without_records(policy rules) {
 }  // namespace
 
 std::string replay_difference::explain() const {
-  return "event " + std::to_string(event) + " (" + name + " at " + nanoseconds(at) + "): logged " + logged + " | replayed " +
-         replayed;
+  return "event " + std::to_string(event) + " (" + name + " at " + nanoseconds(at) + "): logged " + logged +
+         " | replayed " + replayed;
 }
 
 expected<replay_result, error> replay(std::string_view log) {
   auto reader = event_log_reader::open(log);
   if (!reader) return unexpected<error>(reader.error());
   if (!reader->from_the_start()) {
-    return unexpected<error>(error(errc::invalid_argument,
-                                   "event log: it begins in the middle of a machine's life and cannot be replayed; record "
-                                   "from the start"));
+    return unexpected<error>(
+        error(errc::invalid_argument,
+              "event log: it begins in the middle of a machine's life and cannot be replayed; record "
+              "from the start"));
   }
   admission machine(without_records(reader->initial()));
   replay_result result;

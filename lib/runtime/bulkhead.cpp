@@ -2,6 +2,7 @@
 
 #include "runtime/gate.hpp"
 
+#include <string>
 #include <utility>
 
 namespace sluice {
@@ -73,6 +74,8 @@ admission_result bulkhead::try_admit(const cost& asked, workload as, const admit
 
 expected<void, error> bulkhead::reconfigure(const policy& next) { return gate_->reconfigure(next); }
 void bulkhead::close() { gate_->close(); }
+void bulkhead::start_recording(std::size_t most_bytes) { gate_->start_recording(most_bytes); }
+std::string bulkhead::take_recording() { return gate_->take_recording(); }
 statistics bulkhead::statistics() const { return gate_->take_statistics(); }
 policy bulkhead::current_policy() const { return gate_->current_policy(); }
 instant bulkhead::now() const { return gate_->time().now(); }

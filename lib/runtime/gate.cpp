@@ -53,6 +53,7 @@ void gate::abandon(gate* gone) {
 }
 
 instant gate::clock() const noexcept {
+  if (recording_ != nullptr && time_ != nullptr) return time_->now();
   return core_.waiting() == 0 || time_ == nullptr ? core_.now() : time_->recent();
 }
 
@@ -114,7 +115,8 @@ void gate::note_idle(aftermath& left) {
 
 core::request_id gate::admit_at_once(const core::request& what) {
   if (crowded_.load(std::memory_order_relaxed)) return {};
-  const instant now = what.deadline == never ? instant::min() : time_->now();
+  const bool timeless = what.deadline == never && !timed_.load(std::memory_order_relaxed);
+  const instant now = timeless ? instant::min() : time_->now();
   const std::lock_guard lock(mutex_);
   return core_.enter(what, now);
 }
@@ -195,7 +197,7 @@ void gate::cancel(waiter& who) noexcept {
 void gate::finish(core::request_id id, core::ending how, const std::optional<usage>& used) noexcept {
   std::unique_lock lock(mutex_);
   // Nobody to tell: then there are no effects, and the time does not matter.
-  if (!crowded_.load(std::memory_order_relaxed) && alive_ && idle_observers_.empty()) {
+  if (!crowded_.load(std::memory_order_relaxed) && alive_ && idle_observers_.empty() && recording_ == nullptr) {
     core_.finish(id, how, used, instant::min(), effects_);
     return;
   }
@@ -254,6 +256,28 @@ void gate::close() {
     note_idle(left);
   }
   left.carry_out();
+}
+
+void gate::start_recording(std::size_t most_bytes) {
+  auto begun = std::make_unique<recording>(most_bytes);
+  const std::lock_guard lock(mutex_);
+  core_.record(&begun->log);
+  // What was under way is freed when the mutex is free again.
+  recording_.swap(begun);
+  timed_.store(true, std::memory_order_relaxed);
+}
+
+std::string gate::take_recording() {
+  std::unique_ptr<recording> done;
+  {
+    const std::lock_guard lock(mutex_);
+    core_.record(nullptr);
+    done.swap(recording_);
+    timed_.store(false, std::memory_order_relaxed);
+  }
+  if (done == nullptr) return {};
+  done->log.end();
+  return std::move(done->text);
 }
 
 void gate::tick(instant now) noexcept {

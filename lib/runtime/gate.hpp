@@ -6,6 +6,7 @@
 #include "runtime/context_hook.hpp"
 
 #include <sluice/core/admission.hpp>
+#include <sluice/core/event_log.hpp>
 #include <sluice/runtime/bulkhead.hpp>
 #include <sluice/runtime/detail/guard.hpp>
 #include <sluice/runtime/detail/waiter.hpp>
@@ -25,6 +26,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace sluice::detail {
@@ -62,6 +64,8 @@ class gate {
   expected<void, error> report(core::request_id id, const progress& how_far);
   expected<void, error> reconfigure(const policy& next);
   void close();
+  void start_recording(std::size_t most_bytes);
+  [[nodiscard]] std::string take_recording();
 
   [[nodiscard]] std::optional<rejection> refuse_if_abandoned(const core::request& what) const;
   void begin_guard(core::request_id id, const std::shared_ptr<stop_source>& stop);
@@ -134,8 +138,17 @@ class gate {
   /// The instant for an event that came without one.
   [[nodiscard]] instant clock() const noexcept;
 
+  struct recording {
+    explicit recording(std::size_t most_bytes) : log(text, most_bytes) {}
+    std::string text;
+    core::event_log_writer log;
+  };
+
   mutable brief_mutex mutex_;
   core::admission core_;
+  std::unique_ptr<recording> recording_;
+  /// Whether it records: then instants matter to all that happens.
+  std::atomic<bool> timed_{false};
   core::effects effects_;
   /// Whether somebody waited when the mutex was last free: then there is no use in trying to pass at once.
   std::atomic<bool> crowded_{false};

@@ -108,8 +108,8 @@ expected<std::vector<workload>, error> matched(const policy& then, const policy&
   for (const class_policy& each : then.classes) {
     const auto found = other.find(each.name);
     if (!found) {
-      return unexpected<error>(
-          error(errc::invalid_argument, "compare: the log has a class '" + each.name + "': " + found.error().message()));
+      return unexpected<error>(error(errc::invalid_argument,
+                                     "compare: the log has a class '" + each.name + "': " + found.error().message()));
     }
     classes.push_back(*found);
   }
@@ -120,8 +120,9 @@ expected<std::vector<workload>, error> matched(const policy& then, const policy&
 
 std::string class_comparison::explain() const {
   std::string text = name + ": of " + count(then.requests, "request") + ", " +
-                     then_and_now(std::to_string(then.started), std::to_string(now.started)) + " would have been let in, " +
-                     "after a wait of " + then_and_now(seconds(then.wait_p50), seconds(now.wait_p50)) + " in the median and " +
+                     then_and_now(std::to_string(then.started), std::to_string(now.started)) +
+                     " would have been let in, " + "after a wait of " +
+                     then_and_now(seconds(then.wait_p50), seconds(now.wait_p50)) + " in the median and " +
                      then_and_now(seconds(then.wait_p95), seconds(now.wait_p95)) + " at p95";
   if (sooner != 0) text += "; " + std::to_string(sooner) + " sooner, by " + seconds(median_sooner) + " in the median";
   if (later != 0) text += "; " + std::to_string(later) + " later, by " + seconds(median_later) + " in the median";
@@ -139,7 +140,8 @@ std::string class_comparison::explain() const {
     text += "; " + then_and_now(std::to_string(then.left), std::to_string(now.left)) + " given up";
   }
   if (then.waiting + now.waiting != 0) {
-    text += "; " + then_and_now(std::to_string(then.waiting), std::to_string(now.waiting)) + " still waiting at the end";
+    text +=
+        "; " + then_and_now(std::to_string(then.waiting), std::to_string(now.waiting)) + " still waiting at the end";
   }
   if (then.preemptions + now.preemptions != 0) {
     text += "; " + then_and_now(std::to_string(then.preemptions), std::to_string(now.preemptions)) + " preempted, " +

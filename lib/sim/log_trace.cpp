@@ -39,7 +39,8 @@ std::optional<usage> usual_use(const recorded_run& run, std::size_t of) {
 expected<log_trace, error> from_log(std::string_view log, std::uint64_t seed) {
   const auto run = recorded_run::read(log);
   if (!run) return unexpected<error>(run.error());
-  if (run->requests.empty()) return unexpected<error>(error(errc::invalid_argument, "event log: there are no requests in it"));
+  if (run->requests.empty())
+    return unexpected<error>(error(errc::invalid_argument, "event log: there are no requests in it"));
   std::array<std::optional<usage>, max_workloads> usual;
   for (std::size_t c = 0; c < usual.size(); ++c) usual[c] = usual_use(*run, c);
 
@@ -80,7 +81,8 @@ expected<log_trace, error> from_log_file(const std::filesystem::path& file, std:
   const std::string bytes{std::istreambuf_iterator<char>(from), std::istreambuf_iterator<char>()};
   if (!from.is_open() || from.bad() || (bytes.empty() && errno != 0)) {
     const int why = errno != 0 ? errno : EIO;
-    return unexpected<error>(error(errc::invalid_argument, file.string() + ": " + std::generic_category().message(why)));
+    return unexpected<error>(
+        error(errc::invalid_argument, file.string() + ": " + std::generic_category().message(why)));
   }
   auto made = from_log(bytes, seed);
   if (!made) return unexpected<error>(error(made.error().code(), file.string() + ": " + made.error().message()));

@@ -18,6 +18,14 @@ constexpr std::size_t nobody = std::numeric_limits<std::size_t>::max();
 /// the log.
 using identity = std::tuple<instant, std::uint8_t, std::int64_t, std::int64_t, std::uint64_t>;
 
+/// As the core counts it, so that no sum of a log's numbers overflows.
+constexpr std::int64_t most_usage = std::int64_t{1} << 40;
+std::int64_t credible(std::int64_t tokens) { return std::clamp<std::int64_t>(tokens, 0, most_usage); }
+std::optional<usage> credible(std::optional<usage> used) {
+  if (used) used = usage{credible(used->input_tokens), credible(used->output_tokens)};
+  return used;
+}
+
 class log_story {
  public:
   explicit log_story(recorded_run& into) : run_(into) {}
@@ -29,9 +37,12 @@ class log_story {
     run_.end = now_;
     std::visit([&](const auto& body) { note(body, what); }, what.what.what);
     for (const core::effect& each : what.effects.list) {
-      if (each.what == core::effect::kind::granted) granted(each.id);
-      else if (each.what == core::effect::kind::rejected) rejected(each, what.effects.decisions.at(each.detail));
-      else if (each.what == core::effect::kind::preempt) told_to_stop(each.id);
+      if (each.what == core::effect::kind::granted)
+        granted(each.id);
+      else if (each.what == core::effect::kind::rejected)
+        rejected(each, what.effects.decisions.at(each.detail));
+      else if (each.what == core::effect::kind::preempt)
+        told_to_stop(each.id);
     }
   }
 
@@ -106,11 +117,16 @@ class log_story {
   void note(const core::events::report& body, const core::logged_event& what) {
     if (!what.result.accepted) return;
     const place* const which = find(body.id);
-    if (which != nullptr) of(*which).reports.push_back({now_ - which->granted, number_, body.how_far});
+    if (which == nullptr) return;
+    progress far = body.how_far;
+    far.input_tokens = credible(far.input_tokens);
+    far.output_tokens = credible(far.output_tokens);
+    of(*which).reports.push_back({now_ - which->granted, number_, far});
   }
   void note(const core::events::set_stoppable& body, const core::logged_event&) {
     const place* const which = find(body.id);
-    if (which == nullptr || which->granted == never || !body.stoppable || of(*which).stoppable_after >= duration::zero())
+    if (which == nullptr || which->granted == never || !body.stoppable ||
+        of(*which).stoppable_after >= duration::zero())
       return;
     of(*which).stoppable_after = now_ - which->granted;
     of(*which).stoppable_order = number_;
@@ -120,13 +136,14 @@ class log_story {
     place* const which = find(body.id);
     if (which == nullptr) return;
     recorded_request& it = of(*which);
+    const std::optional<usage> used = credible(body.used);
     if (body.how == core::ending::preempted) {
       const instant told = which->told_to_stop == never ? now_ : which->told_to_stop;
-      it.stops.push_back({now_ - which->granted, now_ - told, number_, body.used, duration(-1), 0});
+      it.stops.push_back({now_ - which->granted, now_ - told, number_, used, duration(-1), 0});
       it.fate.what = fate::kind::stopped;
       ++it.fate.preemptions;
-      if (body.used) {
-        it.fate.wasted_tokens += body.used->input_tokens + body.used->output_tokens;
+      if (used) {
+        it.fate.wasted_tokens += used->input_tokens + used->output_tokens;
       } else if (!it.reports.empty()) {
         it.fate.wasted_tokens += it.reports.back().how_far.input_tokens + it.reports.back().how_far.output_tokens;
       }
@@ -138,7 +155,7 @@ class log_story {
       it.end_order = number_;
       if (which->told_to_stop != never) it.outran_stop = now_ - which->told_to_stop;
       it.how = body.how;
-      it.used = body.used;
+      it.used = used;
     }
     which->generation = 0;
   }

@@ -156,8 +156,10 @@ class second_life {
   void come(std::size_t who) {
     const recorded_request& it = then_.requests[who];
     core::request asked = it.asked;
-    if (asked.workload.index() < classes_.size()) asked.workload = classes_[asked.workload.index()];
-    else asked.workload = workload(255);
+    if (asked.workload.index() < classes_.size())
+      asked.workload = classes_[asked.workload.index()];
+    else
+      asked.workload = workload(255);
     asked.tag = who;
     asked.age = lives_[who].kept;
     asked.run = run_of(asked.run);
@@ -183,7 +185,8 @@ class second_life {
 
   void other(const recorded_event& it) {
     core::event what = it.what;
-    if (auto* opened = std::get_if<core::events::open_run>(&what.what)) opened->what.parent = run_of(opened->what.parent);
+    if (auto* opened = std::get_if<core::events::open_run>(&what.what))
+      opened->what.parent = run_of(opened->what.parent);
     if (auto* extended = std::get_if<core::events::extend_run>(&what.what)) extended->id = run_of(extended->id);
     if (auto* closed = std::get_if<core::events::close_run>(&what.what)) closed->id = run_of(closed->id);
     core::effects out;
@@ -196,7 +199,8 @@ class second_life {
     const recorded_request& it = then_.requests[who];
     const std::size_t c = it.asked.workload.index();
     const habits usual = c < usual_.size() ? usual_[c] : habits{};
-    if (it.held >= duration::zero()) return {it.held, it.end_order, it.how, it.used, it.stoppable_after, it.stoppable_order, false};
+    if (it.held >= duration::zero())
+      return {it.held, it.end_order, it.how, it.used, it.stoppable_after, it.stoppable_order, false};
     plan made{usual.held, last_of_all, core::ending::released, usual.used, duration(-1), last_of_all, true};
     made.used->output_tokens = std::min(made.used->output_tokens, std::max<std::int64_t>(it.asked.cost.tokens, 0));
     if (it.fate.what == fate::kind::running) {
@@ -252,7 +256,8 @@ class second_life {
     return nth < stops.size() ? &stops[nth] : nullptr;
   }
 
-  /// What it has used when it is stopped: as in the log when it is stopped at the same point, else its share of the output.
+  /// What it has used when it is stopped: as in the log when it is stopped at the same point, else its share of the
+  /// output.
   [[nodiscard]] std::optional<usage> used_until_now(std::size_t who) const {
     const duration ran = now_ - lives_[who].granted;
     const recorded_stop* const stop = stop_of(who);
@@ -260,8 +265,10 @@ class second_life {
     const plan was = plan_of(who);
     if (!was.used) return std::nullopt;
     usage part = *was.used;
-    const double share = was.held > duration::zero() ? static_cast<double>(ran.count()) / static_cast<double>(was.held.count()) : 0;
-    part.output_tokens = static_cast<std::int64_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(part.output_tokens));
+    const double share =
+        was.held > duration::zero() ? static_cast<double>(ran.count()) / static_cast<double>(was.held.count()) : 0;
+    part.output_tokens =
+        static_cast<std::int64_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(part.output_tokens));
     part.output_tokens = std::max(part.output_tokens, lives_[who].so_far.output_tokens);
     return part;
   }
@@ -303,7 +310,7 @@ class second_life {
         case core::effect::kind::preempt: {
           const recorded_stop* const stop = stop_of(who);
           const duration slow = then_.requests[who].outran_stop;
-          const duration delay = stop != nullptr        ? stop->delay
+          const duration delay = stop != nullptr           ? stop->delay
                                  : slow < duration::zero() ? usual_delay_
                                                            : std::max(usual_delay_, slow + duration(1));
           plan_at(after(now_, delay), stop != nullptr ? stop->order : last_of_all, step::stop, who);

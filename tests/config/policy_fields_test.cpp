@@ -43,7 +43,7 @@ policy all_changed() {
   acme.rates = {.requests = {300, 30}, .input_tokens = {unlimited, 7}, .output_tokens = {5, 1}};
   made.tenants = {acme, tenant_policy("a \"quoted\" name")};
   made.bypass = {.passes = 7, .patience = 1500us};
-  made.feasibility = {.enabled = false, .service_share = 0.25, .wait_share = 0.7};
+  made.feasibility = {.enabled = false, .service_share = 0.25, .wait_share = 0.7, .run_share = 0.3};
   made.overload = {.enabled = false, .enter = 0.1, .leave = 1.0 / 3 / 10, .window = 7s, .age_cap = 8s};
   made.adaptive = {.enabled = true, .minimum = 2, .initial = 12, .backoff = 0.6, .tolerance = 1.75, .window = 3s};
   model_price price("large");
@@ -56,7 +56,8 @@ policy all_changed() {
   back.ceiling = {30, 50'000};
   back.preemptible = false;
   back.restore_within = 12'345'678ns;
-  back.elastic = {.enabled = true, .minimum = 2, .backoff = 0.4, .target = 900ms, .window = 11ms};
+  back.elastic = {.enabled = true, .minimum = 2, .backoff = 0.4, .target = 900ms, .window = 11ms, .pause = 13s};
+  back.start_within = 17ms;
   back.largest_request = 800;
   back.max_waiting = 5;
   class_policy audit("audit");
@@ -97,7 +98,7 @@ TEST_CASE("the text is laid out for a person") {
                          "    \"interactive\": {\n      \"priority\": 100,\n"));
   CHECK(text.find("\n  \"tenants\": {},\n") != std::string::npos);
   CHECK(text.find("\n  \"bypass\": {\"passes\": 64, \"patience_ms\": 30000},\n") != std::string::npos);
-  CHECK(text.find("\"wait_share\": 0.8}") != std::string::npos);
+  CHECK(text.find("\"wait_share\": 0.8,") != std::string::npos);
   CHECK(text.ends_with("\n  \"explain_records\": 256\n}\n"));
 }
 
@@ -133,7 +134,8 @@ TEST_CASE("what moves, what orders, and what it costs") {
   CHECK(made.prices[0].output_per_million == 0);
   CHECK(made.observe);
   CHECK(made.explain_records == 0);
-  CHECK(made[batch].elastic == elastic_policy{.enabled = true, .target = 12ms});
+  CHECK(made[batch].elastic.enabled);
+  CHECK(made[batch].elastic.target == 12ms);
   CHECK(made[batch].largest_request == 77);
 }
 
@@ -142,7 +144,7 @@ TEST_CASE("an unknown field is named by its whole path, with what is known there
         "rate: unknown field; known here are revision, capacity, classes, max_waiting, max_preemptions, rates, "
         "other_tenants, tenants, max_tenants, bypass, feasibility, overload, adaptive, prices, observe, explain_records");
   CHECK(complaint(R"("classes": {"batch": {"elastic": {"window": 3}}})") ==
-        "classes.batch.elastic.window: unknown field; known here are enabled, minimum, backoff, target_ms, window_ms");
+        "classes.batch.elastic.window: unknown field; known here are enabled, minimum, backoff, target_ms, window_ms, pause_ms");
   CHECK(complaint(R"("tenants": {"a.b": {"rates": {"requests": {"per_second": 3}}}})") ==
         "tenants.\"a.b\".rates.requests.per_second: unknown field; known here are per_minute, burst");
   CHECK(complaint(R"("tenants": {"a": {"name": "b"}})") == "tenants.a.name: unknown field; known here are weight, rates");

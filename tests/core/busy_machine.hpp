@@ -62,18 +62,30 @@ class busy_machine {
     if (upto(3) != 0) out_.clear();
     const std::size_t from = out_.list.size();
     const std::int64_t kind = upto(999);
-    if (kind < 400) arrive(when);
-    else if (kind < 440) cancel(when);
-    else if (kind < 500) machine.tick(when, out_);
-    else if (kind < 600) report(when);
-    else if (kind < 680) stoppable(when);
-    else if (kind < 930) finish(when);
-    else if (kind < 945) machine.signal(upto(1) == 0 ? request_id{} : pick(running_), static_cast<provider_signal>(upto(2)), when, out_);
-    else if (kind < 950) machine.pause(now_ + duration(upto(20'000'000)), when, out_);
-    else if (kind < 970) open_run(when);
-    else if (kind < 983) (void)machine.extend_run(pick_run(), {upto(500), upto(2), upto(9) == 0 ? -1 : upto(20)}, when, out_);
-    else if (kind < 995) machine.close_run(pick_run(), when, out_);
-    else reconfigure(when);
+    if (kind < 400)
+      arrive(when);
+    else if (kind < 440)
+      cancel(when);
+    else if (kind < 500)
+      machine.tick(when, out_);
+    else if (kind < 600)
+      report(when);
+    else if (kind < 680)
+      stoppable(when);
+    else if (kind < 930)
+      finish(when);
+    else if (kind < 945)
+      machine.signal(upto(1) == 0 ? request_id{} : pick(running_), static_cast<provider_signal>(upto(2)), when, out_);
+    else if (kind < 950)
+      machine.pause(now_ + duration(upto(20'000'000)), when, out_);
+    else if (kind < 970)
+      open_run(when);
+    else if (kind < 983)
+      (void)machine.extend_run(pick_run(), {upto(500), upto(2), upto(9) == 0 ? -1 : upto(20)}, when, out_);
+    else if (kind < 995)
+      machine.close_run(pick_run(), when, out_);
+    else
+      reconfigure(when);
     take_in(from);
   }
 
@@ -175,7 +187,8 @@ class busy_machine {
       ++seen[static_cast<std::size_t>(each.what)];
       if (each.what == effect::kind::granted) running_.push_back(each.id);
       if (each.what == effect::kind::preempt) stopping_.push_back(each.id);
-      if (each.what == effect::kind::rejected) ++rejected_for[static_cast<std::size_t>(out_.decisions[each.detail].reason)];
+      if (each.what == effect::kind::rejected)
+        ++rejected_for[static_cast<std::size_t>(out_.decisions[each.detail].reason)];
       if (each.what != effect::kind::preempt) std::erase(waiting_, each.id);
     }
   }

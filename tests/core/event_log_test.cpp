@@ -146,7 +146,8 @@ TEST_CASE("every other event comes back") {
     CHECK_FALSE(ended.used);
   }
   CHECK(body_through(events::finish{{1, 3}, ending::released, usage{}}).used == usage{});
-  for (const provider_signal what : {provider_signal::rate_limited, provider_signal::overloaded, provider_signal::timed_out}) {
+  for (const provider_signal what :
+       {provider_signal::rate_limited, provider_signal::overloaded, provider_signal::timed_out}) {
     const auto signal = body_through(events::signal{{2, 8}, what});
     CHECK(signal.id == request_id{2, 8});
     CHECK(signal.what == what);
@@ -305,10 +306,10 @@ TEST_CASE("what is not a log is told where and why") {
   other = log;
   other[9] = 7;
   CHECK(message_of(other) == "event log: byte 10: expected yes or no");
-  CHECK(message_of(log + "x") == "event log: byte " + std::to_string(log.size()) + ", in event 2: expected nothing after the end");
+  CHECK(message_of(log + "x") ==
+        "event log: byte " + std::to_string(log.size()) + ", in event 2: expected nothing after the end");
   const std::string size = std::to_string(log.size() - 8);
-  CHECK(message_of(log.substr(0, log.size() - 1)) ==
-        "event log: byte " + size + ", in event 2: expected a digest");
+  CHECK(message_of(log.substr(0, log.size() - 1)) == "event log: byte " + size + ", in event 2: expected a digest");
   other = log;
   other.back() = static_cast<char>(other.back() + 1);
   CHECK(message_of(other) == "event log: byte " + size +
@@ -466,7 +467,9 @@ TEST_CASE("a request takes less than 40 bytes in all") {
     now += duration(static_cast<std::int64_t>(draw() % 160'000'000));
     std::erase_if(work, [&](const running& each) {
       if (each.end > now) return false;
-      machine.finish(each.id, ending::released, usage{static_cast<std::int64_t>(draw() % 1'500), static_cast<std::int64_t>(draw() % 500)}, each.end, out);
+      machine.finish(each.id, ending::released,
+                     usage{static_cast<std::int64_t>(draw() % 1'500), static_cast<std::int64_t>(draw() % 500)},
+                     each.end, out);
       return true;
     });
     request asked;
@@ -486,7 +489,7 @@ TEST_CASE("a request takes less than 40 bytes in all") {
   }
   writer.end();
   const double bytes = static_cast<double>(log.size() - header) / requests;
-  MESSAGE(bytes << " bytes a request in " << static_cast<double>(writer.events()) / requests << " events; the policy takes "
-                << header);
+  MESSAGE(bytes << " bytes a request in " << static_cast<double>(writer.events()) / requests
+                << " events; the policy takes " << header);
   CHECK(bytes < 40);
 }

@@ -159,6 +159,7 @@ TEST_CASE("all are issued together and all are let in, in any order") {
 
 TEST_CASE("interactive arrives while batch holds everything and ten thousand wait: it is served next") {
   policy rules({32, 1'000'000});
+  rules[batch].elastic.enabled = false;
   rules.max_waiting = 20'000;
   logged_gate gate(rules);
   core::effects out;

@@ -188,6 +188,7 @@ inline policy bare(capacity total) {
     each.priority = 0;
     each.preemptible = false;
     each.elastic = {};
+    each.start_within = {};
   }
   return made;
 }

@@ -101,6 +101,10 @@ TEST_CASE("elastic classes") {
         "classes.batch.elastic.target: must be above zero, is 0 ns");
   CHECK(complaint([](policy& p) { p[batch].elastic.window = -1ns; }) ==
         "classes.batch.elastic.window: must be above zero, is -1 ns");
+  CHECK(complaint([](policy& p) { p[batch].elastic.pause = -1ns; }) ==
+        "classes.batch.elastic.pause: must not be negative, is -1 ns");
+  CHECK(complaint([](policy& p) { p[batch].start_within = -1ns; }) ==
+        "classes.batch.start_within: must not be negative, is -1 ns");
 }
 
 TEST_CASE("rates of the provider, of a tenant, and of the others") {
@@ -147,6 +151,8 @@ TEST_CASE("bypass, feasibility and overload") {
         "feasibility.wait_share: must be above 0 and at most 1, is 0");
   CHECK(complaint([](policy& p) { p.feasibility.wait_share = 1.25; }) ==
         "feasibility.wait_share: must be above 0 and at most 1, is 1.25");
+  CHECK(complaint([](policy& p) { p.feasibility.run_share = no_number; }) == "feasibility.run_share: must be 0 to 1, is nan");
+  CHECK(complaint([](policy& p) { p.feasibility.run_share = 1.01; }) == "feasibility.run_share: must be 0 to 1, is 1.01");
   CHECK(complaint([](policy& p) { p.overload.enter = 1.5; }) == "overload.enter: must be above 0 and at most 1, is 1.5");
   CHECK(complaint([](policy& p) { p.overload.leave = -0.01; }) == "overload.leave: must be 0 to 1, is -0.01");
   CHECK(complaint([](policy& p) { p.overload.leave = no_number; }) == "overload.leave: must be 0 to 1, is nan");

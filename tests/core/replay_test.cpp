@@ -134,9 +134,10 @@ TEST_CASE("the first difference is told with its number and both sides") {
   CHECK(again->difference->name == "arrive");
   CHECK(again->difference->logged == "done as 1.1, 1 effects; 1: granted 1.1 (tag 8)");
   CHECK(again->difference->replayed == "done as 1.1, 0 effects");
-  CHECK(again->difference->explain() ==
-        "event 1 (arrive at 2000000 ns): logged done as 1.1, 1 effects; 1: granted 1.1 (tag 8) | replayed done as 1.1, 0 "
-        "effects");
+  CHECK(
+      again->difference->explain() ==
+      "event 1 (arrive at 2000000 ns): logged done as 1.1, 1 effects; 1: granted 1.1 (tag 8) | replayed done as 1.1, 0 "
+      "effects");
 }
 
 TEST_CASE("one other number in a decision is a difference") {

@@ -56,5 +56,24 @@ TEST_CASE("one that comes before the one that waits for the rate does not wait i
   logged_gate gate(metered({3, 1'000}));
   CHECK(gate.arrive("a", {.tokens = 90}, interactive, {.tenant = acme}) == "granted a");
   CHECK(gate.arrive("large", {.tokens = 80}, interactive, {.tenant = acme}) == "-");
-  CHECK(gate.arrive("urgent", {.tokens = 10}, interactive, {.deadline = instant{} + 1s, .tenant = acme}) == "granted urgent");
+  CHECK(gate.arrive("urgent", {.tokens = 10}, interactive, {.deadline = instant{} + 1s, .tenant = acme}) ==
+        "granted urgent");
+}
+
+TEST_CASE("when one that has waited for long goes, those of its tenant that waited behind it for the rate may start") {
+  auto rules = metered({2, 1'000});
+  rules[interactive].start_within = 1s;
+  rules.overload.age_cap = 2s;
+  logged_gate gate(rules);
+  CHECK(gate.arrive("a", {.tokens = 90}, interactive, {.tenant = acme}) == "granted a");
+  CHECK(gate.arrive("holds", {}) == "granted holds");
+  CHECK(gate.arrive("large", {.tokens = 80}, interactive, {.tenant = acme}) == "-");
+  gate.now += 1500ms;
+  CHECK(gate.arrive("small", {.tokens = 10}, interactive, {.tenant = acme}) == "-");
+  CHECK(gate.tick() == "-");
+  // From now on it goes by its place.
+  gate.now += 1500ms;
+  CHECK(gate.tick() == "-");
+  CHECK(gate.finish("holds") == "-");
+  CHECK(gate.cancel("large") == "granted small");
 }

@@ -51,8 +51,8 @@ TEST_CASE("with a floor the urgent class would have waited less, and batch paid 
   CHECK(urgent.median_sooner == 8'500ms);
   CHECK(urgent.estimated == 0);
 
-  // One that had run for 1.5 s of 10 is stopped: 600 tokens of input and 15 % of 400 are lost. It starts again at 2.5 s,
-  // when the urgent one has ended; the third still gets the slot of the other at 10 s.
+  // One that had run for 1.5 s of 10 is stopped: 600 tokens of input and 15 % of 400 are lost. It starts again at 2.5
+  // s, when the urgent one has ended; the third still gets the slot of the other at 10 s.
   const sim::class_comparison& chores = found->classes.at(1);
   CHECK(chores.then.requests == 3);
   CHECK(chores.then.preemptions == 0);
@@ -73,11 +73,14 @@ TEST_CASE("with a floor the urgent class would have waited less, and batch paid 
   CHECK(found->changed[1].arrived == instant{} + 1s);
   CHECK(found->changed[1].then.waited == 9s);
   CHECK(found->changed[1].now.waited == 500ms);
-  CHECK(found->explain() ==
-        "interactive: of 1 request, 1 as before would have been let in, after a wait of 0.5 s instead of 9 s in the median and "
-        "0.5 s instead of 9 s at p95; 1 sooner, by 8.5 s in the median\n"
-        "batch: of 3 requests, 3 as before would have been let in, after a wait of 2.5 s instead of 0 s in the median and 9.5 s "
-        "as before at p95; 1 later, by 2.5 s in the median; 1 instead of 0 preempted, 660 instead of 0 tokens wasted\n");
+  CHECK(
+      found->explain() ==
+      "interactive: of 1 request, 1 as before would have been let in, after a wait of 0.5 s instead of 9 s in the "
+      "median and "
+      "0.5 s instead of 9 s at p95; 1 sooner, by 8.5 s in the median\n"
+      "batch: of 3 requests, 3 as before would have been let in, after a wait of 2.5 s instead of 0 s in the median "
+      "and 9.5 s "
+      "as before at p95; 1 later, by 2.5 s in the median; 1 instead of 0 preempted, 660 instead of 0 tokens wasted\n");
 }
 
 TEST_CASE("without the floor the urgent class would have waited more: the same in reverse") {
@@ -116,10 +119,13 @@ TEST_CASE("refused work that would be let in runs as long as its class does, and
   CHECK(found->changed[0].then.what == fate::kind::refused);
   CHECK(found->changed[0].now.what == fate::kind::ended);
   CHECK(found->classes[0].explain() ==
-        "interactive: of 5 requests, 5 instead of 4 would have been let in, after a wait of 0 s as before in the median and 0 s "
-        "as before at p95; 0 instead of 1 refused (no_room 0 instead of 1); how long 1 of them would have run is an estimate");
+        "interactive: of 5 requests, 5 instead of 4 would have been let in, after a wait of 0 s as before in the "
+        "median and 0 s "
+        "as before at p95; 0 instead of 1 refused (no_room 0 instead of 1); how long 1 of them would have run is an "
+        "estimate");
 
-  // Its estimated 3 s are the median of 1, 2, 3 and 5 s (the upper middle): one that comes 2.9 s after it finds it there.
+  // Its estimated 3 s are the median of 1, 2, 3 and 5 s (the upper middle): one that comes 2.9 s after it finds it
+  // there.
   recorded_simulation other(policy({1, 10'000}));
   other.trial.arrive(instant{}, {.cost = {100, 50, 1}, .service = 3s});
   other.trial.arrive(instant{} + 1s, {.cost = {100, 50, 1}, .service = 3s, .may_wait = false});

@@ -89,7 +89,8 @@ TEST_CASE("a log's traffic goes through a trial") {
   const auto arm = sim::make_policy_arm("sluice", policy({16, 40'000}));
   sim::trace_source source(trace->requests);
   std::uint64_t succeeded = 0;
-  const auto result = sim::run_trial(source, *arm, {}, [&](const sim::visit& each) { succeeded += each.succeeded ? 1 : 0; });
+  const auto result =
+      sim::run_trial(source, *arm, {}, [&](const sim::visit& each) { succeeded += each.succeeded ? 1 : 0; });
   CHECK(result.requests == 400);
   CHECK(succeeded > 350);
 }

@@ -1,6 +1,6 @@
 /// \file
-/// `core::event`: one call of a member of `core::admission` that can change it, as a value; and `apply`, which makes that
-/// call. What `event_log_writer` keeps, and what a replay is made of.
+/// `core::event`: one call of a member of `core::admission` that can change it, as a value; and `apply`, which makes
+/// that call. What `event_log_writer` keeps, and what a replay is made of.
 #pragma once
 
 #include <sluice/core/admission.hpp>
@@ -66,10 +66,9 @@ struct close_run {
 }  // namespace events
 
 /// What can happen. The order is that of the numbers in a log: new kinds go to the end.
-using event_body =
-    std::variant<events::arrive, events::enter, events::cancel, events::tick, events::report, events::set_stoppable,
-                 events::finish, events::reconfigure, events::close, events::signal, events::pause, events::open_run,
-                 events::extend_run, events::close_run>;
+using event_body = std::variant<events::arrive, events::enter, events::cancel, events::tick, events::report,
+                                events::set_stoppable, events::finish, events::reconfigure, events::close,
+                                events::signal, events::pause, events::open_run, events::extend_run, events::close_run>;
 
 /// What happened, and when.
 struct event {
@@ -79,8 +78,8 @@ struct event {
 
 /// What the call gave back.
 struct event_result {
-  /// For a request: that it has an id, since it was not turned away. Otherwise, that the call did what it is for: `true`
-  /// where it always does.
+  /// For a request: that it has an id, since it was not turned away. Otherwise, that the call did what it is for:
+  /// `true` where it always does.
   bool accepted = true;
   /// The request's, for `arrive` and `enter`.
   request_id id{};

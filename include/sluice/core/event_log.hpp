@@ -22,9 +22,9 @@ namespace sluice::core {
 /// What is written depends on the events alone, so that equal runs have equal logs. It holds numbers only: tenants and
 /// models are in it as keys, but the policy's names of classes, tenants and models stand in it as they are.
 ///
-/// The text may be taken out of the string and the string cleared between two events, for instance to write it to a file
-/// piece by piece. Memory: that of the text, and about 200 bytes for each request and 16 for each tenant known at once.
-/// Thread safety: none; one thread at a time.
+/// The text may be taken out of the string and the string cleared between two events, for instance to write it to a
+/// file piece by piece. Memory: that of the text, and about 200 bytes for each request and 16 for each tenant known at
+/// once. Thread safety: none; one thread at a time.
 class event_log_writer {
  public:
   /// Appends to `to`, which must outlive this; no more than about `most_bytes` in all. The log is then ended in good
@@ -74,8 +74,8 @@ struct logged_event {
 class event_log_reader {
  public:
   /// Reads the beginning. `log` must outlive the reader.
-  /// Errors: `errc::invalid_argument`, with the byte's number and what was expected there: not a log, of another version,
-  /// cut off, or with a policy that does not hold.
+  /// Errors: `errc::invalid_argument`, with the byte's number and what was expected there: not a log, of another
+  /// version, cut off, or with a policy that does not hold.
   [[nodiscard]] static expected<event_log_reader, error> open(std::string_view log);
   event_log_reader(event_log_reader&&) noexcept;
   event_log_reader& operator=(event_log_reader&&) noexcept;

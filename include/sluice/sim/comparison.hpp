@@ -52,7 +52,8 @@ struct class_comparison {
   std::string name;
   experience then;
   experience now;
-  /// Of those that were let in both times: whose wait changed by more than the tolerance, and the median of their changes.
+  /// Of those that were let in both times: whose wait changed by more than the tolerance, and the median of their
+  /// changes.
   std::uint64_t sooner = 0;
   std::uint64_t later = 0;
   duration median_sooner{};
@@ -101,11 +102,12 @@ struct comparison_options {
 
 /// Puts the work of a log to a machine under `other`, from the log's beginning to its end.
 ///
-/// From the log are taken: when work came, what it asked for and how patient it was; and once it has been let in, for how
-/// long it held its place, what it reported and used, and how long it took to stop; runs, pauses and what the provider said.
-/// What no log can tell, and is taken to be so: that a provider is as fast with more or less at once; that callers who were
-/// refused come again, or not, as they did; that work which the log has not seen run to its end (it was refused, or left) would
-/// have run for the median of its class, and used the median. `class_comparison::estimated` counts these.
+/// From the log are taken: when work came, what it asked for and how patient it was; and once it has been let in, for
+/// how long it held its place, what it reported and used, and how long it took to stop; runs, pauses and what the
+/// provider said. What no log can tell, and is taken to be so: that a provider is as fast with more or less at once;
+/// that callers who were refused come again, or not, as they did; that work which the log has not seen run to its end
+/// (it was refused, or left) would have run for the median of its class, and used the median.
+/// `class_comparison::estimated` counts these.
 ///
 /// Classes are matched by name. The same policy gives the same fates, but for a timer's being late in the log.
 ///

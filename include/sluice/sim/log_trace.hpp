@@ -14,16 +14,16 @@
 
 namespace sluice::sim {
 
-/// The requests of a log. `estimated` of them never ran to an end that the log has seen, or did not say what they used: they
-/// use the median of their class.
+/// The requests of a log. `estimated` of them never ran to an end that the log has seen, or did not say what they used:
+/// they use the median of their class.
 struct log_trace {
   std::vector<trace_request> requests;
   std::uint64_t estimated = 0;
 };
 
-/// Each piece of work once, however often it was preempted. The first arrives at `instant{}`; classes are numbered as in the
-/// log's policy. What was asked for is kept: the output as `max_tokens`, the rest as four characters a token. All attempts
-/// use what was really used; jitter and replicas, of which a log knows nothing, are drawn from `seed`.
+/// Each piece of work once, however often it was preempted. The first arrives at `instant{}`; classes are numbered as
+/// in the log's policy. What was asked for is kept: the output as `max_tokens`, the rest as four characters a token.
+/// All attempts use what was really used; jitter and replicas, of which a log knows nothing, are drawn from `seed`.
 ///
 /// Errors: as `core::event_log_reader`; `errc::invalid_argument` when there are no requests.
 /// Complexity: linear. Thread safety: any thread.

@@ -1,6 +1,6 @@
 /// \file
-/// `sim::recorded_run`: what the log of a real run says of each piece of work: when it came, what became of it, how long it
-/// held what it was given, and what it used.
+/// `sim::recorded_run`: what the log of a real run says of each piece of work: when it came, what became of it, how
+/// long it held what it was given, and what it used.
 #pragma once
 
 #include <sluice/core/adaptive.hpp>
@@ -63,8 +63,8 @@ struct recorded_signal {
   std::uint64_t order = 0;
   provider_signal what = provider_signal::rate_limited;
 };
-/// A preemption: how long after the grant it had stopped, how long after it was told to, what it had used, and when it came
-/// again after that; negative: it did not.
+/// A preemption: how long after the grant it had stopped, how long after it was told to, what it had used, and when it
+/// came again after that; negative: it did not.
 struct recorded_stop {
   duration after_grant{};
   duration delay{};
