@@ -29,6 +29,8 @@ inline constexpr sluice::cost one_call{.tokens = 1'600, .output_tokens = 400, .s
   rules.classes[2].priority = -10;
   rules.classes[3].floor = {2, 4'000};
   rules.classes[3].priority = -20;
+  // A ceiling that follows the clock would let more and less pass from second to second.
+  rules[sluice::batch].elastic.enabled = false;
   rules.max_waiting = std::numeric_limits<std::size_t>::max();
   return rules;
 }

@@ -81,7 +81,8 @@ class field_reader {
       if (field_.what == json_field::kind::object) {
         if (below == 1) fault_ = begin(into, field_.path.back());
       } else {
-        fault_ = wrong_type(field_, below == 1 ? "an object" : "an object with an object for each " + std::string(what));
+        fault_ =
+            wrong_type(field_, below == 1 ? "an object" : "an object with an object for each " + std::string(what));
       }
       return;
     }

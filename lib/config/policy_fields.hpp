@@ -1,9 +1,9 @@
 /// \file
 /// The fields of a policy as JSON names them, each said once: the reader and the writer both walk this table.
 ///
-/// A walker has one function for each kind of field: `flag`, `number` (a whole one from `least` to `greatest`), `amount`
-/// (which may be "unlimited"), `fraction`, `time` (in milliseconds), `object`, and `named` (an object with an object for
-/// each name).
+/// A walker has one function for each kind of field: `flag`, `number` (a whole one from `least` to `greatest`),
+/// `amount` (which may be "unlimited"), `fraction`, `time` (in milliseconds), `object`, and `named` (an object with an
+/// object for each name).
 #pragma once
 
 #include <sluice/core/policy.hpp>

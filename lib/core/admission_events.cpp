@@ -35,9 +35,8 @@ request_id admission::state::arrive(const request& what, instant now, effects& o
   const std::size_t c = what.workload.index();
   const candidate as = candidate_of(what);
   if (c < class_count_) {
-    count_arrival(c);
+    if (as.deadline != never) count_arrival(c, std::max(as.deadline, instant{}) - now_);
     if (counts_[c].overloaded) watch_overload(c);
-    if (as.deadline != never) note_time_given(c, as.deadline - now_);
   }
   constraint bound = constraint::none;
   if (const reason why = objection(what, as, bound); why != reason::none) {

@@ -155,15 +155,18 @@ void admission::state::describe(const candidate& what, constraint bound, decisio
   }
 }
 
+void admission::state::describe_as_it_is(std::uint32_t index, constraint bound, decision& into) const noexcept {
+  const ticket& which = tickets_[index];
+  describe(candidate_of(index), bound, into);
+  if (which.detailed) into.tenant = detail_of(index).who;
+  into.waited = now_ - which.arrived;
+}
+
 decision admission::state::describe(std::uint32_t index, constraint bound) const noexcept {
   decision made;
-  const candidate what = candidate_of(index);
-  const ticket& which = tickets_[index];
-  describe(what, bound, made);
-  if (which.detailed) made.tenant = detail_of(index).who;
-  made.waited = now_ - which.arrived;
-  if (!needs_time_ || which.state != ticket::phase::waiting) return made;
-  const forecast expected = foresee(what, ahead_of(index), bound != constraint::deadline);
+  describe_as_it_is(index, bound, made);
+  if (!needs_time_ || tickets_[index].state != ticket::phase::waiting) return made;
+  const forecast expected = foresee(candidate_of(index), ahead_of(index), bound != constraint::deadline);
   made.expected_service = expected.service;
   if (made.could_start == never && !queue_.is_parked(index)) made.could_start = expected.start;
   return made;
@@ -233,7 +236,8 @@ void admission::state::let_through(std::uint32_t index, reason why, constraint b
 void admission::state::record_wait(std::uint32_t index) {
   if (!records_.on()) return;
   decision& made = records_.next();
-  made = describe(index, bound_of(index));
+  made = decision{};
+  describe_as_it_is(index, bound_of(index), made);
   --made.ahead;
   made.ahead_tokens -= tickets_[index].tokens;
   made.outcome = outcome::waiting;

@@ -22,7 +22,9 @@ admission::state::candidate admission::state::candidate_of(const request& what) 
   if (is_plain(what)) return made;
   made.tenant = tenants_.find(what.tenant, now_);
   if (what.run.generation != 0) made.run = runs_.find(what.run);
-  made.money = price_of(what.model, made.asked.tokens - made.output, made.output);
+  // A cost that makes no sense has no price; it is refused before anybody asks for it.
+  const bool priced = made.output >= 0 && made.output <= made.asked.tokens;
+  if (priced) made.money = price_of(what.model, made.asked.tokens - made.output, made.output);
   return made;
 }
 

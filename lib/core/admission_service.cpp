@@ -2,6 +2,7 @@
 #include "core/admission_state.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <utility>
 
@@ -117,15 +118,23 @@ admission::state::choice admission::state::choose() {
     if (adaptive_.enabled()) note_adaptive_bound(waiting);
     return {};
   }
+  // Whose next is within its floor, and who comes after those, by rank.
+  std::array<std::uint32_t, max_workloads> next;
+  std::uint32_t within = 0;
+  std::uint32_t beyond = 0;
+  for (std::size_t rank = 0; rank < class_count_; ++rank) {
+    const std::size_t c = by_priority_[rank];
+    if ((waiting >> c & 1U) == 0) continue;
+    next[rank] = next_of(c);
+    (ledger_.within_floor(c, tickets_[next[rank]].asked()) ? within : beyond) |= 1U << rank;
+  }
   bool blocked = false;
-  for (const bool floors : {true, false}) {
-    for (std::size_t rank = 0; rank < class_count_; ++rank) {
+  for (std::uint32_t left : {within, beyond}) {
+    for (; left != 0; left &= left - 1) {
+      const auto rank = static_cast<std::size_t>(std::countr_zero(left));
       const std::size_t c = by_priority_[rank];
-      if ((waiting >> c & 1U) == 0) continue;
-      const std::uint32_t index = next_of(c);
-      const capacity asked = tickets_[index].asked();
-      if (ledger_.within_floor(c, asked) != floors) continue;
-      constraint bound = ledger_.room(c, asked);
+      const std::uint32_t index = next[rank];
+      constraint bound = ledger_.room(c, tickets_[index].asked());
       if (bound == constraint::none && rates_.limited()) bound = provider_bound(index);
       if (bound == constraint::none) return {index, blocked};
       if (bound != constraint::pool_slots && bound != constraint::pool_tokens && bound < constraint::provider_requests) continue;

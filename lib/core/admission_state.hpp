@@ -219,8 +219,10 @@ class admission::state {
   void move_limits(effects& out);
   void apply_adaptive(std::int64_t before, effects& out);
   void reject_infeasible(effects& out);
-  void count_arrival(std::size_t c) noexcept {
+  /// Work with a deadline has come; what has none can miss none.
+  void count_arrival(std::size_t c, duration given) noexcept {
     if (rules_.overload.enabled) overloads_[c].arrived(now_);
+    if (rules_.feasibility.enabled) note_time_given(c, given);
   }
   void count_miss(std::size_t c) noexcept {
     if (rules_.overload.enabled) overloads_[c].missed(now_);
@@ -253,6 +255,8 @@ class admission::state {
   /// A moving limit, when it is that and not the policy's own that is in the way.
   [[nodiscard]] constraint refined(const candidate& what, constraint bound) const noexcept;
   void describe(const candidate& what, constraint bound, decision& into) const noexcept;
+  /// Without what is foreseen, which takes longer than all the rest.
+  void describe_as_it_is(std::uint32_t index, constraint bound, decision& into) const noexcept;
   [[nodiscard]] decision describe(std::uint32_t index, constraint bound) const noexcept;
   void record(const decision& made) {
     if (records_.on()) records_.next() = made;

@@ -88,11 +88,13 @@ std::int64_t asked_of(const decision& what) noexcept {
 std::string asked(const decision& what) { return count(asked_of(what), unit_of(what.bound)) + " asked"; }
 
 bool of_provider(constraint bound) noexcept {
-  return bound == constraint::provider_requests || bound == constraint::provider_input || bound == constraint::provider_output;
+  return bound == constraint::provider_requests || bound == constraint::provider_input ||
+         bound == constraint::provider_output;
 }
 
 bool of_tenant(constraint bound) noexcept {
-  return bound == constraint::tenant_requests || bound == constraint::tenant_input || bound == constraint::tenant_output;
+  return bound == constraint::tenant_requests || bound == constraint::tenant_input ||
+         bound == constraint::tenant_output;
 }
 
 const char* rate_name(constraint bound) noexcept {
@@ -103,8 +105,8 @@ const char* rate_name(constraint bound) noexcept {
   }
 }
 
-/// "raise capacity.tokens by 850". What moves by itself, and a rate's burst, which is a minute's when it is not set, are
-/// raised to a value; with `to`, everything is.
+/// "raise capacity.tokens by 850". What moves by itself, and a rate's burst, which is a minute's when it is not set,
+/// are raised to a value; with `to`, everything is.
 std::string raised(const decision& what, const std::string& name, std::int64_t to) {
   const std::string by = to > 0 ? " to " + grouped(to) : " by " + grouped(what.shortfall);
   std::int64_t reached = to;
@@ -112,7 +114,8 @@ std::string raised(const decision& what, const std::string& name, std::int64_t t
   const std::string up_to = " to " + grouped(reached);
   if (of_provider(what.bound)) return std::string("raise ") + rate_name(what.bound) + up_to;
   // A tenant is known by a number alone.
-  if (of_tenant(what.bound)) return std::string("raise ") + rate_name(what.bound) + " of the tenant, or of other_tenants," + up_to;
+  if (of_tenant(what.bound))
+    return std::string("raise ") + rate_name(what.bound) + " of the tenant, or of other_tenants," + up_to;
   switch (what.bound) {
     case constraint::pool_slots:
     case constraint::protected_slots: return "raise capacity.slots" + by;
@@ -139,7 +142,8 @@ std::string in_the_way(const decision& what, const std::string& name) {
     case constraint::pool_slots:
     case constraint::pool_tokens: return "the pool has " + has + " of " + of + " free, " + asked(what);
     case constraint::class_slots:
-    case constraint::class_tokens: return "class " + name + " has " + has + " left of its ceiling of " + of + ", " + asked(what);
+    case constraint::class_tokens:
+      return "class " + name + " has " + has + " left of its ceiling of " + of + ", " + asked(what);
     case constraint::protected_slots:
     case constraint::protected_tokens:
       return "all but " + has + " of " + of + " are held or kept for classes under their floor, " + asked(what);
@@ -151,14 +155,16 @@ std::string in_the_way(const decision& what, const std::string& name) {
     case constraint::adaptive_limit:
       return "the limit that follows the provider is at " + of + ", " + has + " of them free, " + asked(what);
     case constraint::elastic_limit:
-      return "class " + name + " makes room for more urgent work and is at " + of + " for now, " + has + " of them free, " +
-             asked(what);
+      return "class " + name + " makes room for more urgent work and is at " + of + " for now, " + has +
+             " of them free, " + asked(what);
     case constraint::provider_requests:
     case constraint::provider_input:
-    case constraint::provider_output: return "the provider's rate lets " + has + " of " + of + " through now, " + asked(what);
+    case constraint::provider_output:
+      return "the provider's rate lets " + has + " of " + of + " through now, " + asked(what);
     case constraint::tenant_requests:
     case constraint::tenant_input:
-    case constraint::tenant_output: return "the tenant's rate lets " + has + " of " + of + " through now, " + asked(what);
+    case constraint::tenant_output:
+      return "the tenant's rate lets " + has + " of " + of + " through now, " + asked(what);
     case constraint::budget_tokens:
     case constraint::budget_calls:
     case constraint::budget_money: return "the run's budget has " + has + " of " + of + " left, " + asked(what);
@@ -192,16 +198,17 @@ std::string impossible(const decision& what, const std::string& name) {
   const std::string text = "impossible: " + asked(what);
   const std::string most = count(what.limit, unit_of(what.bound));
   if (of_provider(what.bound) || of_tenant(what.bound)) {
-    return text + ", the " + (of_provider(what.bound) ? "provider" : "tenant") + "'s rate never lets more than " + most +
-           " through at once; ask for less or " + raised(what, name, asked_of(what));
+    return text + ", the " + (of_provider(what.bound) ? "provider" : "tenant") + "'s rate never lets more than " +
+           most + " through at once; ask for less or " + raised(what, name, asked_of(what));
   }
   const bool of_class = what.bound == constraint::class_slots || what.bound == constraint::class_tokens;
   const std::string whose = of_class ? "class " + name : std::string("the pool");
   // Without the output that it reserved it might have fitted.
   const bool by_output = unit_of(what.bound) == unit::token && what.asked.output_tokens > 0;
   return text + ", " + whose + " holds at most " + most +
-         (by_output ? " (max_tokens = " + grouped(what.asked.output_tokens) + "); lower max_tokens" : "; ask for less") + " or " +
-         raised(what, name, asked_of(what));
+         (by_output ? " (max_tokens = " + grouped(what.asked.output_tokens) + "); lower max_tokens"
+                    : "; ask for less") +
+         " or " + raised(what, name, asked_of(what));
 }
 
 std::string too_late(const decision& what, const std::string& name) {
@@ -228,8 +235,8 @@ std::string refusal(const decision& what, const std::string& name) {
     case reason::no_room:
     case reason::rate_limited: return in_the_way(what, name) + remedy(what, name) + "; or wait with admit()";
     case reason::queue_full:
-      return in_the_way(what, name) + (what.limit == 0 ? "; " : ", and none of them is worse; ") + raised(what, name, 0) + " or " +
-             come_back(what);
+      return in_the_way(what, name) + (what.limit == 0 ? "; " : ", and none of them is worse; ") +
+             raised(what, name, 0) + " or " + come_back(what);
     case reason::shed:
       return "after " + seconds(what.waited) + " in class " + name + " it made room in a full queue of " +
              count(what.limit, unit::waiter) + "; " + raised(what, name, 0) + " or ask for less";
@@ -255,15 +262,17 @@ std::string explain(const decision& what, std::string_view class_name) {
   switch (what.outcome) {
     case outcome::granted:
       if (what.observed) return "let through to class " + name + " holding nothing, because the policy only observes";
-      return "granted " + count(what.asked.slots, unit::slot) + " and " + count(what.asked.tokens, unit::token) + " to class " +
-             name + " after " + seconds(what.waited) + " (revision " + std::to_string(what.revision) + ")";
+      return "granted " + count(what.asked.slots, unit::slot) + " and " + count(what.asked.tokens, unit::token) +
+             " to class " + name + " after " + seconds(what.waited) + " (revision " + std::to_string(what.revision) +
+             ")";
     case outcome::waiting:
       return observed + "waiting in class " + name + " for " + seconds(what.waited) + " with " + ahead(what) + ": " +
              in_the_way(what, name) + remedy(what, name);
     case outcome::preempted:
       return "preempted: " + count(what.asked.slots, unit::slot) + " and " + count(what.asked.tokens, unit::token) +
-             " that class " + name + " had borrowed go back to a class of higher priority below its floor; raise classes." +
-             name + ".floor or capacity";
+             " that class " + name +
+             " had borrowed go back to a class of higher priority below its floor; raise classes." + name +
+             ".floor or capacity";
     case outcome::rejected: break;
   }
   if (what.reason == reason::impossible) return observed + impossible(what, name);

@@ -7,7 +7,9 @@
 
 #include <sluice/core/time.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace sluice::core {
@@ -15,8 +17,9 @@ namespace sluice::core {
 /// Ranks are in the order of arrival: a waiter's own age, or that of its root run. `turn` counts those who took a place
 /// behind the youngest of a rank later on: where nobody has a deadline they come in that order, before the next rank.
 struct lane_rank {
-  std::uint64_t age = 0;
-  std::uint16_t turn = 0;
+  constexpr explicit(false) lane_rank(std::uint64_t number = 0, std::uint16_t nth = 0) noexcept : age(number), turn(nth) {}
+  std::uint64_t age;
+  std::uint16_t turn;
 };
 
 /// A waiter in its lane. Sixteen bytes, so that four children are one cache line. Deadlines come before all that have
@@ -61,6 +64,28 @@ struct lane {
   /// Its place among the lanes by the deadline of their first, or `nowhere`; and that deadline.
   std::uint32_t expiry_place = 0xffff'ffff;
   std::uint64_t expiry_key = no_deadline_key;
+};
+
+/// Lanes by number, in chunks that do not move.
+class lane_store {
+ public:
+  [[nodiscard]] lane& operator[](std::uint32_t number) noexcept { return chunks_[number >> shift][number & mask]; }
+  [[nodiscard]] const lane& operator[](std::uint32_t number) const noexcept {
+    return chunks_[number >> shift][number & mask];
+  }
+  [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(chunks_.size() << shift); }
+  /// Makes sure that `number` is there.
+  void reach(std::uint32_t number, const lane_order& order) {
+    while (size() <= number) {
+      auto& made = chunks_.emplace_back(std::make_unique<lane[]>(std::size_t{1} << shift));
+      for (std::uint32_t n = 0; n <= mask; ++n) made[n].waiting = dary_heap<lane_item, lane_order>(order);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t shift = 6;
+  static constexpr std::uint32_t mask = (1U << shift) - 1;
+  std::vector<std::unique_ptr<lane[]>> chunks_;
 };
 
 }  // namespace sluice::core

@@ -76,7 +76,7 @@ fault first(std::initializer_list<fault> all) {
 /// The two axes of a capacity, so that each rule is written once.
 struct axis {
   const char* name;
-  std::int64_t capacity::* member;
+  std::int64_t capacity::*member;
 };
 constexpr axis axes[] = {{"slots", &capacity::slots}, {"tokens", &capacity::tokens}};
 
@@ -84,7 +84,8 @@ fault check_name(const std::string& field, const std::string& name) {
   constexpr std::size_t longest = 64;
   if (name.empty()) return wrong(field, "must not be empty");
   if (name.size() > longest) {
-    return wrong(field, std::to_string(name.size()) + " bytes long, at most " + std::to_string(longest) + " are allowed");
+    return wrong(field,
+                 std::to_string(name.size()) + " bytes long, at most " + std::to_string(longest) + " are allowed");
   }
   // It stands in messages of one line, and in metrics.
   const auto unprintable = [](char byte) { return static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f; };
@@ -151,11 +152,13 @@ fault check_floor(const capacity& total, const class_policy& checked, const std:
   const auto scarce = [](std::int64_t all) { return all != 0 && all != unlimited; };
   if (checked.floor.slots > 0 && checked.floor.tokens == 0 && scarce(total.tokens)) {
     return wrong(field + ".floor.tokens", "0 tokens beside " + number(checked.floor.slots) +
-                                              " slots fund no request; raise it or lower " + field + ".floor.slots to 0");
+                                              " slots fund no request; raise it or lower " + field +
+                                              ".floor.slots to 0");
   }
   if (checked.floor.tokens > 0 && checked.floor.slots == 0 && scarce(total.slots)) {
     return wrong(field + ".floor.slots", "0 slots beside " + number(checked.floor.tokens) +
-                                             " tokens fund no request; raise it or lower " + field + ".floor.tokens to 0");
+                                             " tokens fund no request; raise it or lower " + field +
+                                             ".floor.tokens to 0");
   }
   return {};
 }
@@ -180,14 +183,13 @@ fault check_largest_request(const capacity& total, const class_policy& checked, 
 fault check_class(const policy& rules, const class_policy& checked) {
   const std::string field = "classes." + checked.name;
   const elastic_policy& elastic = checked.elastic;
-  return first({check_floor(rules.total, checked, field), check_largest_request(rules.total, checked, field),
-                not_negative(field + ".restore_within", checked.restore_within),
-                not_negative(field + ".start_within", checked.start_within),
-                at_least(field + ".elastic.minimum", 1, elastic.minimum),
-                factor(field + ".elastic.backoff", elastic.backoff),
-                above_zero(field + ".elastic.target", elastic.target),
-                above_zero(field + ".elastic.window", elastic.window),
-                not_negative(field + ".elastic.pause", elastic.pause)});
+  return first(
+      {check_floor(rules.total, checked, field), check_largest_request(rules.total, checked, field),
+       not_negative(field + ".restore_within", checked.restore_within),
+       not_negative(field + ".start_within", checked.start_within),
+       at_least(field + ".elastic.minimum", 1, elastic.minimum), factor(field + ".elastic.backoff", elastic.backoff),
+       above_zero(field + ".elastic.target", elastic.target), above_zero(field + ".elastic.window", elastic.window),
+       not_negative(field + ".elastic.pause", elastic.pause)});
 }
 
 fault check_sum_of_floors(const policy& checked) {
@@ -198,9 +200,9 @@ fault check_sum_of_floors(const policy& checked) {
       floors += (floors.empty() ? "" : " + ") + number(each.floor.*member);
       left -= each.floor.*member;
       if (left < 0) {
-        return wrong("classes." + each.name + ".floor." + name,
-                     "the floors " + floors + " are more than the pool's " + number(checked.total.*member) +
-                         "; lower a floor or raise capacity." + name);
+        return wrong("classes." + each.name + ".floor." + name, "the floors " + floors + " are more than the pool's " +
+                                                                    number(checked.total.*member) +
+                                                                    "; lower a floor or raise capacity." + name);
       }
     }
   }
@@ -247,31 +249,30 @@ fault check_prices(const policy& checked) {
 fault check_queueing(const policy& checked) {
   const feasibility_policy& feasibility = checked.feasibility;
   const overload_policy& overload = checked.overload;
-  if (fault bad = first({at_least("bypass.passes", 0, checked.bypass.passes),
-                         not_negative("bypass.patience", checked.bypass.patience),
-                         within("feasibility.service_share", feasibility.service_share >= 0 && feasibility.service_share <= 1,
-                                "0 to 1", feasibility.service_share),
-                         within("feasibility.wait_share", feasibility.wait_share > 0 && feasibility.wait_share <= 1,
-                                "above 0 and at most 1", feasibility.wait_share),
-                         within("feasibility.run_share", feasibility.run_share >= 0 && feasibility.run_share <= 1, "0 to 1",
-                                feasibility.run_share),
-                         within("overload.enter", overload.enter > 0 && overload.enter <= 1, "above 0 and at most 1",
-                                overload.enter),
-                         within("overload.leave", overload.leave >= 0 && overload.leave <= 1, "0 to 1", overload.leave),
-                         above_zero("overload.window", overload.window),
-                         not_negative("overload.age_cap", overload.age_cap)})) {
+  if (fault bad = first(
+          {at_least("bypass.passes", 0, checked.bypass.passes),
+           not_negative("bypass.patience", checked.bypass.patience),
+           within("feasibility.service_share", feasibility.service_share >= 0 && feasibility.service_share <= 1,
+                  "0 to 1", feasibility.service_share),
+           within("feasibility.wait_share", feasibility.wait_share > 0 && feasibility.wait_share <= 1,
+                  "above 0 and at most 1", feasibility.wait_share),
+           within("feasibility.run_share", feasibility.run_share >= 0 && feasibility.run_share <= 1, "0 to 1",
+                  feasibility.run_share),
+           within("overload.enter", overload.enter > 0 && overload.enter <= 1, "above 0 and at most 1", overload.enter),
+           within("overload.leave", overload.leave >= 0 && overload.leave <= 1, "0 to 1", overload.leave),
+           above_zero("overload.window", overload.window), not_negative("overload.age_cap", overload.age_cap)})) {
     return bad;
   }
   if (overload.leave < overload.enter) return {};
-  return wrong("overload.leave", number(overload.leave) + " is not below overload.enter, which is " + number(overload.enter) +
-                                     "; lower it or raise overload.enter");
+  return wrong("overload.leave", number(overload.leave) + " is not below overload.enter, which is " +
+                                     number(overload.enter) + "; lower it or raise overload.enter");
 }
 
 fault check_adaptive(const adaptive_policy& checked) {
-  if (fault bad = first({at_least("adaptive.minimum", 1, checked.minimum), at_least("adaptive.initial", 0, checked.initial),
-                         factor("adaptive.backoff", checked.backoff),
-                         within("adaptive.tolerance", checked.tolerance == 0 || checked.tolerance > 1,
-                                "0, or above 1", checked.tolerance),
+  if (fault bad = first({at_least("adaptive.minimum", 1, checked.minimum),
+                         at_least("adaptive.initial", 0, checked.initial), factor("adaptive.backoff", checked.backoff),
+                         within("adaptive.tolerance", checked.tolerance == 0 || checked.tolerance > 1, "0, or above 1",
+                                checked.tolerance),
                          above_zero("adaptive.window", checked.window)})) {
     return bad;
   }
@@ -289,8 +290,9 @@ fault check_all(const policy& checked) {
     if (fault bad = check_class(checked, each)) return bad;
   }
   if (fault bad = check_sum_of_floors(checked)) return bad;
-  return first({between("max_preemptions", 0, most_preemptions, checked.max_preemptions), check_rates("", checked.rates),
-                check_tenants(checked), check_queueing(checked), check_adaptive(checked.adaptive), check_prices(checked),
+  return first({between("max_preemptions", 0, most_preemptions, checked.max_preemptions),
+                check_rates("", checked.rates), check_tenants(checked), check_queueing(checked),
+                check_adaptive(checked.adaptive), check_prices(checked),
                 at_most("explain_records", most_records, checked.explain_records)});
 }
 

@@ -34,9 +34,7 @@ void wait_queue::take_out(std::uint32_t index) {
 }
 
 void wait_queue::push(std::uint32_t index, const placement& where) {
-  while (lanes_.size() < lanes_per_flow * (std::size_t{where.flow} + 1)) {
-    lanes_.emplace_back().waiting = dary_heap<lane_item, lane_order>(lane_order{&tickets_, &places_});
-  }
+  lanes_.reach(lanes_per_flow * where.flow + lanes_per_flow - 1, lane_order{&tickets_, &places_});
   const ticket& joining = tickets_[index];
   know(index);
   if (where.root == nowhere) {
@@ -101,8 +99,8 @@ void wait_queue::join_run(std::uint32_t index, const placement& where) {
 
 std::uint32_t wait_queue::lane_aside() {
   if (unused_aside_.empty()) {
-    unused_aside_.push_back(static_cast<std::uint32_t>(aside_.size()));
-    aside_.emplace_back().waiting = dary_heap<lane_item, lane_order>(lane_order{&tickets_, &places_});
+    unused_aside_.push_back(lanes_aside_);
+    aside_.reach(lanes_aside_++, lane_order{&tickets_, &places_});
   }
   const std::uint32_t taken = unused_aside_.back();
   unused_aside_.pop_back();

@@ -16,7 +16,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <vector>
 
@@ -86,6 +85,10 @@ class wait_queue {
   [[nodiscard]] std::uint32_t head_of_parked(std::uint32_t lane) const noexcept {
     return aside_[lane].waiting.front().index;
   }
+  /// Precondition: it is not parked.
+  [[nodiscard]] std::uint32_t flow_of(std::uint32_t index) const noexcept {
+    return line_of_[index] != nowhere ? lines_[line_of_[index]].flow : lane_of_[index] / lanes_per_flow;
+  }
   [[nodiscard]] bool is_parked(std::uint32_t index) const noexcept { return (lane_of_[index] & parked_bit) != 0; }
 
   /// Its flow waits for its tenant's rate until `until`.
@@ -149,7 +152,7 @@ class wait_queue {
   static constexpr std::uint32_t parked_bit = 0x8000'0000;
   static constexpr std::uint32_t behind_bit = 0x4000'0000;
   static constexpr std::uint32_t aside_bits = parked_bit | behind_bit;
-  static constexpr std::uint32_t lanes_per_flow = 3;
+  static constexpr std::uint32_t lanes_per_flow = 4;
 
   [[nodiscard]] lane& at(std::uint32_t which) noexcept {
     return (which & aside_bits) != 0 ? aside_[which & ~aside_bits] : lanes_[which];
@@ -159,10 +162,6 @@ class wait_queue {
   }
   void know(std::uint32_t index) noexcept;
   void join(std::uint32_t index, std::uint32_t which, lane_rank rank);
-  /// Precondition: it is not parked.
-  [[nodiscard]] std::uint32_t flow_of(std::uint32_t index) const noexcept {
-    return line_of_[index] != nowhere ? lines_[line_of_[index]].flow : lane_of_[index] / lanes_per_flow;
-  }
   void take_out(std::uint32_t index);
   [[nodiscard]] std::uint32_t lane_aside();
   void join_run(std::uint32_t index, const placement& where);
@@ -181,9 +180,10 @@ class wait_queue {
   std::vector<std::uint32_t> line_of_;
   shed_index::links links_;
   std::vector<std::uint32_t> cost_places_;
-  /// Three for each flow: fresh work, that of runs which have started something, and what is late.
-  std::deque<lane> lanes_;
-  std::deque<lane> aside_;
+  /// For each flow: fresh work, that of runs which have started something, what is late, and one that is not used.
+  lane_store lanes_;
+  lane_store aside_;
+  std::uint32_t lanes_aside_ = 0;
   std::vector<std::uint32_t> unused_aside_;
   std::vector<run_line> lines_;
   std::vector<std::uint32_t> unused_lines_;

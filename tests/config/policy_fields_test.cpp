@@ -71,8 +71,8 @@ policy all_changed() {
 }  // namespace
 
 TEST_CASE("what is written is read as the same policy") {
-  for (const policy& one : {all_changed(), policy({32, 200'000}), policy({1, unlimited}), policy({unlimited, unlimited}),
-                            policy({0, 0})}) {
+  for (const policy& one :
+       {all_changed(), policy({32, 200'000}), policy({1, unlimited}), policy({unlimited, unlimited}), policy({0, 0})}) {
     const std::string text = write_policy(one);
     CAPTURE(text);
     const auto again = read_policy(text);
@@ -80,6 +80,49 @@ TEST_CASE("what is written is read as the same policy") {
     CHECK(*again == one);
     CHECK(write_policy(*again) == text);
   }
+}
+
+TEST_CASE("each field of the policy has its place in the text: one that is added does not compile here before it has") {
+  // As many names as members; the text of each part has as many fields.
+  const policy one = all_changed();
+  const auto fields_of = [text = write_policy(one)](std::string_view part) {
+    std::size_t at = text.find(part);
+    REQUIRE(at != std::string::npos);
+    at += part.size();
+    std::size_t fields = 0;
+    int depth = 1;
+    for (; depth > 0; ++at) {
+      depth += text[at] == '{' ? 1 : text[at] == '}' ? -1 : 0;
+      if (depth == 1 && text[at] == ':') ++fields;
+    }
+    return fields;
+  };
+  [[maybe_unused]] const auto& [total, classes, max_waiting, max_preemptions, rates, other_tenants, tenants,
+                                max_tenants, bypass, feasibility, overload, adaptive, prices, observe, explain_records,
+                                revision] = one;
+  CHECK(fields_of("{") == 16);
+  [[maybe_unused]] const auto& [name, priority, floor, ceiling, preemptible, restore_within, start_within, elastic,
+                                largest_request, class_max_waiting] = classes[1];
+  CHECK(fields_of("\"batch\": {") == 10 - 1);
+  [[maybe_unused]] const auto& [elastic_enabled, minimum, backoff, target, window, pause] = elastic;
+  CHECK(fields_of("\"elastic\": {") == 6);
+  [[maybe_unused]] const auto& [requests, input_tokens, output_tokens] = rates;
+  CHECK(fields_of("\"rates\": {") == 3);
+  [[maybe_unused]] const auto& [per_minute, burst] = requests;
+  CHECK(fields_of("\"requests\": {") == 2);
+  [[maybe_unused]] const auto& [tenant_name, weight, tenant_rates] = tenants[0];
+  CHECK(fields_of("\"acme\": {") == 3 - 1);
+  [[maybe_unused]] const auto& [passes, patience] = bypass;
+  CHECK(fields_of("\"bypass\": {") == 2);
+  [[maybe_unused]] const auto& [feasible, service_share, wait_share, run_share] = feasibility;
+  CHECK(fields_of("\"feasibility\": {") == 4);
+  [[maybe_unused]] const auto& [overload_enabled, enter, leave, overload_window, age_cap] = overload;
+  CHECK(fields_of("\"overload\": {") == 5);
+  [[maybe_unused]] const auto& [adaptive_enabled, adaptive_minimum, initial, adaptive_backoff, tolerance,
+                                adaptive_window] = adaptive;
+  CHECK(fields_of("\"adaptive\": {") == 6);
+  [[maybe_unused]] const auto& [model_name, input_per_million, output_per_million] = prices[0];
+  CHECK(fields_of("\"large\": {") == 3 - 1);
 }
 
 TEST_CASE("no bound on what waits, and the longest time, come back") {
@@ -94,8 +137,9 @@ TEST_CASE("no bound on what waits, and the longest time, come back") {
 TEST_CASE("the text is laid out for a person") {
   policy one({2, 100});
   const std::string text = write_policy(one);
-  CHECK(text.starts_with("{\n  \"revision\": 1,\n  \"capacity\": {\"slots\": 2, \"tokens\": 100},\n  \"classes\": {\n"
-                         "    \"interactive\": {\n      \"priority\": 100,\n"));
+  CHECK(
+      text.starts_with("{\n  \"revision\": 1,\n  \"capacity\": {\"slots\": 2, \"tokens\": 100},\n  \"classes\": {\n"
+                       "    \"interactive\": {\n      \"priority\": 100,\n"));
   CHECK(text.find("\n  \"tenants\": {},\n") != std::string::npos);
   CHECK(text.find("\n  \"bypass\": {\"passes\": 64, \"patience_ms\": 30000},\n") != std::string::npos);
   CHECK(text.find("\"wait_share\": 0.8,") != std::string::npos);
@@ -126,8 +170,8 @@ TEST_CASE("what moves, what orders, and what it costs") {
   CHECK(made.bypass == bypass_policy{.passes = 3});
   CHECK(made.feasibility == feasibility_policy{.enabled = false, .wait_share = 1});
   CHECK(made.overload == overload_policy{.enter = 0.5, .leave = 0.25, .window = 500us, .age_cap = 9ms});
-  CHECK(made.adaptive == adaptive_policy{
-                             .enabled = true, .minimum = 3, .initial = 4, .backoff = 0.9, .tolerance = 2, .window = 70ms});
+  CHECK(made.adaptive ==
+        adaptive_policy{.enabled = true, .minimum = 3, .initial = 4, .backoff = 0.9, .tolerance = 2, .window = 70ms});
   REQUIRE(made.prices.size() == 1);
   CHECK(made.prices[0].name == "m");
   CHECK(made.prices[0].input_per_million == 3);
@@ -140,14 +184,17 @@ TEST_CASE("what moves, what orders, and what it costs") {
 }
 
 TEST_CASE("an unknown field is named by its whole path, with what is known there") {
-  CHECK(complaint(R"("rate": {})") ==
-        "rate: unknown field; known here are revision, capacity, classes, max_waiting, max_preemptions, rates, "
-        "other_tenants, tenants, max_tenants, bypass, feasibility, overload, adaptive, prices, observe, explain_records");
+  CHECK(
+      complaint(R"("rate": {})") ==
+      "rate: unknown field; known here are revision, capacity, classes, max_waiting, max_preemptions, rates, "
+      "other_tenants, tenants, max_tenants, bypass, feasibility, overload, adaptive, prices, observe, explain_records");
   CHECK(complaint(R"("classes": {"batch": {"elastic": {"window": 3}}})") ==
-        "classes.batch.elastic.window: unknown field; known here are enabled, minimum, backoff, target_ms, window_ms, pause_ms");
+        "classes.batch.elastic.window: unknown field; known here are enabled, minimum, backoff, target_ms, window_ms, "
+        "pause_ms");
   CHECK(complaint(R"("tenants": {"a.b": {"rates": {"requests": {"per_second": 3}}}})") ==
         "tenants.\"a.b\".rates.requests.per_second: unknown field; known here are per_minute, burst");
-  CHECK(complaint(R"("tenants": {"a": {"name": "b"}})") == "tenants.a.name: unknown field; known here are weight, rates");
+  CHECK(complaint(R"("tenants": {"a": {"name": "b"}})") ==
+        "tenants.a.name: unknown field; known here are weight, rates");
   CHECK(complaint(R"("rates": {"tokens": {}})") ==
         "rates.tokens: unknown field; known here are requests, input_tokens, output_tokens");
   CHECK(complaint(R"("prices": {"m": {"cached": 1}})") ==

@@ -161,7 +161,8 @@ TEST_CASE("wrong types are named with their value") {
   CHECK(batch_complaint(R"("restore_within_ms": false)") ==
         "classes.batch.restore_within_ms: must be a number of milliseconds, is false");
   CHECK(batch_complaint(R"("max_waiting": {})") == "classes.batch.max_waiting: must be a whole number, is an object");
-  CHECK(batch_complaint(R"("floor": {"slots": {}})") == "classes.batch.floor.slots: must be a whole number, is an object");
+  CHECK(batch_complaint(R"("floor": {"slots": {}})") ==
+        "classes.batch.floor.slots: must be a whole number, is an object");
 }
 
 TEST_CASE("negative numbers are named with their value") {
@@ -214,7 +215,8 @@ TEST_CASE("not a number is not JSON") {
 
 TEST_CASE("milliseconds are exact to the nanosecond") {
   const auto restored = [](std::string_view written) {
-    const auto made = read_policy("{" + head + R"(, "classes": {"batch": {"restore_within_ms": )" + std::string(written) + "}}}");
+    const auto made =
+        read_policy("{" + head + R"(, "classes": {"batch": {"restore_within_ms": )" + std::string(written) + "}}}");
     REQUIRE(made);
     return made->classes[1].restore_within;
   };

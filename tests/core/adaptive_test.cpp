@@ -87,7 +87,8 @@ TEST_CASE("it grows only while it is what work waits for") {
     int next = 2;
     for (int step = 0; step < 40; ++step) {
       if (with_demand) {
-        for (; gate.machine.waiting() < 8; ++next) gate.arrive(numbered("w", next), {.tokens = 200, .output_tokens = 100});
+        for (; gate.machine.waiting() < 8; ++next)
+          gate.arrive(numbered("w", next), {.tokens = 200, .output_tokens = 100});
       }
       gate.now += 500ms;
       const std::string ending_now = numbered("w", step);

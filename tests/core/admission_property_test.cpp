@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
+using namespace sluice;
+using namespace sluice::core;
 using sluice::core::testing::double_run;
+using sluice::core::testing::exercised;
 using sluice::core::testing::flavour;
 using sluice::core::testing::raw_event;
 
@@ -40,35 +43,50 @@ TEST_CASE("any events have the effects of the reference model, and break no inva
 
 TEST_CASE("long runs from fixed seeds agree with the reference model") {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  constexpr int seeds = 100;
+  constexpr int seeds = 60;
 #else
-  constexpr int seeds = 400;
+  constexpr int seeds = 670;
 #endif
   constexpr int events = 1500;
-  std::uint64_t granted = 0;
-  std::uint64_t rejected = 0;
-  std::uint64_t preempted = 0;
+  exercised all;
+  std::uint64_t played = 0;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     std::mt19937_64 draw(seed);
     double_run run(seed, seed % 2 == 0 ? flavour::any : flavour::lending,
                    2 + (seed % 5 == 0 ? seed / 5 % 15 : seed % 3));
     const auto number = [&draw] { return static_cast<std::uint32_t>(draw() >> 33); };
-    std::vector<raw_event> log;
     for (int i = 0; i < events; ++i) {
       const raw_event event{number(), number(), number(), number(), number()};
-      if (const auto wrong = run.step(event)) {
-        FAIL("seed " << seed << ", event " << i << ": " << *wrong);
-      }
+      if (const auto wrong = run.step(event)) FAIL("seed " << seed << ", event " << i << ": " << *wrong);
     }
     if (const auto wrong = run.drain()) FAIL("seed " << seed << ", drain: " << *wrong);
-    granted += run.both().granted();
-    rejected += run.both().rejected();
-    preempted += run.both().preempted();
+    all += run.both().seen();
+    played += run.both().events();
   }
+
   // The runs are worth nothing unless they come through every part of the machine.
-  MESSAGE((seeds * events) << " events: " << granted << " granted, " << rejected << " rejected, " << preempted
-                           << " preempted");
-  CHECK(granted > seeds * 100);
-  CHECK(rejected > seeds * 100);
-  CHECK(preempted > seeds * 2);
+  const auto often = [](const auto& counts, auto which) { return exercised::of(counts, which) >= seeds / 10; };
+  MESSAGE(played << " events: " << exercised::of(all.effects, effect::kind::granted) << " granted, "
+                 << exercised::of(all.effects, effect::kind::rejected) << " rejected, "
+                 << exercised::of(all.effects, effect::kind::preempt) << " preempted, "
+                 << exercised::of(all.effects, effect::kind::budget_threshold) << " thresholds of budgets");
+  CHECK(played >= seeds * events);
+  for (std::size_t kind = 0; kind < all.events.size(); ++kind) {
+    INFO("event " << kind);
+    CHECK(all.events[kind] > 0);
+  }
+  for (std::size_t kind = 0; kind < all.effects.size(); ++kind) {
+    INFO("effect " << kind);
+    CHECK(often(all.effects, kind));
+  }
+  for (std::size_t why = 1; why < all.reasons.size(); ++why) {
+    INFO("reason " << to_string(static_cast<reason>(why)));
+    // Whoever cancels knows it already: the machine tells nobody.
+    CHECK(often(all.reasons, why) == (static_cast<reason>(why) != reason::cancelled));
+  }
+  for (std::size_t bound = 0; bound < all.bounds.size(); ++bound) {
+    INFO("bound " << to_string(static_cast<constraint>(bound)));
+    CHECK(often(all.bounds, bound));
+  }
+  CHECK(all.observed >= seeds / 10);
 }

@@ -54,7 +54,9 @@ TEST_CASE("a head is passed only for so long") {
 }
 
 TEST_CASE("less long when it is known how long the head itself will run") {
-  auto gate = held({.passes = 64, .patience = 30s});
+  auto rules = bare({100, 1'000});
+  rules.feasibility.enabled = true;
+  auto gate = held({.passes = 64, .patience = 30s}, rules);
   // Five samples of two seconds.
   for (int i = 0; i < 5; ++i) {
     const std::string name = numbered("sample", i);

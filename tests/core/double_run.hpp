@@ -3,10 +3,12 @@
 #pragma once
 
 #include "core/paired_machine.hpp"
+#include "core/random_policy.hpp"
 
 #include <sluice/core/admission.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <ostream>
@@ -29,66 +31,33 @@ inline std::ostream& operator<<(std::ostream& to, const raw_event& one) {
   return to << '{' << one.kind << ',' << one.a << ',' << one.b << ',' << one.c << ',' << one.d << '}';
 }
 
-/// What the policies of a run are like.
-enum class flavour {
-  /// Anything valid, with small numbers, so that everything is scarce.
-  any,
-  /// High classes with floors, low ones that borrow them and can be stopped.
-  lending,
-};
-
-inline policy random_policy(std::mt19937_64& draw, flavour kind, std::size_t class_count, std::uint64_t revision) {
-  const auto upto = [&draw](std::int64_t most) {
-    return static_cast<std::int64_t>(draw() % (static_cast<std::uint64_t>(most) + 1));
-  };
-  const bool lending = kind == flavour::lending;
-  capacity total = lending ? capacity{3 + upto(9), 80 + upto(120)} : capacity{upto(9), upto(60)};
-  if (total.tokens != 0) total.tokens = std::max(total.tokens, total.slots);
-  policy made(total);
-  if (!lending && upto(9) == 0) made.total.slots = 0;
-  while (made.classes.size() < class_count) made.add_class(class_policy("class" + std::to_string(made.classes.size())));
-  capacity left = made.total;
-  for (class_policy& each : made.classes) {
-    each.priority = static_cast<int>(upto(3));
-    each.floor = upto(2) == 0 ? capacity{} : capacity{upto(left.slots), upto(left.tokens)};
-    if (lending)
-      each.floor =
-          each.priority > 1 ? capacity{left.slots - left.slots / 4, left.tokens - left.tokens / 4} : capacity{};
-    if (each.floor.slots == 0 || each.floor.tokens == 0) each.floor = {};
-    left = {left.slots - each.floor.slots, left.tokens - each.floor.tokens};
-    each.ceiling = lending || upto(1) == 0 ? capacity{unlimited, unlimited}
-                                           : capacity{each.floor.slots + upto(5), each.floor.tokens + upto(40)};
-    each.preemptible = lending || upto(1) == 0;
-    each.restore_within = duration(upto(12));
-    if (upto(3) == 0) each.max_waiting = static_cast<std::size_t>(upto(4));
-  }
-  made.max_waiting = upto(1) == 0 ? static_cast<std::size_t>(upto(12)) : 10'000;
-  made.max_preemptions = static_cast<int>(upto(2));
-  made.revision = revision;
-  return made;
-}
-
 class double_run {
  public:
   using complaint = paired_machine::complaint;
 
   double_run(std::uint64_t seed, flavour kind, std::size_t class_count)
-      : draw_(seed), kind_(kind), both_(random_policy(draw_, kind_, class_count, 1)) {}
+      : draw_(seed),
+        kind_(kind),
+        on_(random_features(draw_, kind)),
+        both_(random_policy(draw_, kind, on_, class_count, 1)) {}
 
   /// Puts the event to both. Says what is wrong, or nothing.
-  complaint step(const raw_event& event) {
-    now_ += duration(event.d % 4);
+  complaint step(const raw_event& one) {
+    pass_time(one);
     // Now and then the caller's clock is behind.
-    const instant when = event.d % 64 == 63 && now_ > instant{} + duration(5) ? now_ - duration(5) : now_;
-    const std::uint32_t kind = event.kind % 100;
-    if (kind < 40) return arrive(event, when, kind < 8);
-    if (kind < 50) return both_.cancel(pick(event.b % 16 == 15 ? running() : waiting(), event.a), when);
-    if (kind < 55) return both_.tick(when);
-    if (kind < 65) return report(event, when);
-    if (kind < 78) return both_.set_stoppable(pick(running(), event.a), event.b % 16 != 0, when);
-    if (kind < 97) return finish(event, when);
-    if (kind == 98) return reconfigure(when);
-    if (kind == 99 && event.c % 400 == 0) return both_.close(when);
+    const instant when = one.d % 64 == 63 && now_ > instant{} + ms(5) ? now_ - ms(5) : now_;
+    const std::uint32_t kind = one.kind % 100;
+    if (kind < 36) return arrive(one, when, kind < 7);
+    if (kind < 42) return both_.cancel(pick(one.b % 16 == 15 ? running() : waiting(), one.a), when);
+    if (kind < 47) return both_.tick(when);
+    if (kind < 57) return report(one, when);
+    if (kind < 66) return both_.set_stoppable(pick(running(), one.a), one.b % 16 != 0, when);
+    if (kind < 87) return finish(one, when);
+    if (kind < 94) return on_.runs ? change_runs(one, kind, when) : finish(one, when);
+    if (kind < 96) return both_.signal(static_cast<provider_signal>(one.a % 3), when);
+    if (kind == 96 && one.a % 4 == 0) return both_.pause(when + ms(one.b % 12), when);
+    if (kind == 97 && one.a % 2 == 0) return reconfigure(when);
+    if (kind == 99 && one.c % 300 == 0) return both_.close(when);
     return both_.tick(when);
   }
 
@@ -99,68 +68,110 @@ class double_run {
                                                 : both_.finish(running().front().asked.tag, ending::released, {}, now_);
       if (wrong) return wrong;
     }
-    return both_.check_empty();
+    if (auto wrong = both_.check_empty()) return wrong;
+    return both_.check_replay();
   }
 
   [[nodiscard]] const paired_machine& both() const { return both_; }
 
  private:
-  using pieces = std::vector<reference_model::piece>;
+  using pieces = std::vector<piece>;
   [[nodiscard]] const pieces& waiting() const { return both_.model().waiting; }
   [[nodiscard]] const pieces& running() const { return both_.model().holding; }
+  [[nodiscard]] const std::vector<plain_run>& runs() const { return both_.model().runs.all; }
+
+  static duration ms(std::int64_t many) { return std::chrono::milliseconds(many); }
 
   static std::uint64_t pick(const pieces& among, std::uint32_t number) {
     return among.empty() ? 0 : among[number % among.size()].asked.tag;
   }
 
-  complaint arrive(const raw_event& event, instant when, bool at_once) {
+  void pass_time(const raw_event& one) {
+    now_ += ms(one.d % 4);
+    if (one.d / 64 % 64 == 0) now_ += duration(one.d % 1000);
+    if (one.d / 64 % 256 == 1) now_ += ms(60);
+    if (one.d / 64 % 2048 == 2) now_ += std::chrono::seconds(12);
+  }
+
+  complaint arrive(const raw_event& one, instant when, bool at_once) {
     request what;
     what.tag = ++tags_;
-    what.workload = workload(static_cast<std::uint8_t>(event.a % both_.model().rules().classes.size()));
-    what.cost.slots = event.a / 16 % 16 < 12 ? 1 : event.a / 16 % 4;
-    what.cost.tokens = event.b % 24;
-    what.cost.output_tokens = event.b / 32 % 4 == 0 ? 0 : event.b / 128 % (event.b % 24 + 1);
-    what.may_wait = event.c % 8 != 0;
-    if (event.c / 8 % 2 == 0) what.deadline = now_ + duration(event.c / 16 % 40);
-    if (event.c % 256 == 255) what.workload = workload(200);
-    if (event.c % 256 == 254) what.cost.tokens = -1;
-    if (event.c % 256 == 253) what.cost.output_tokens = what.cost.tokens + 1;
+    const std::size_t classes = both_.model().rules().classes.size();
+    what.workload = workload(static_cast<std::uint8_t>(one.a % classes));
+    what.cost.slots = one.a / 16 % 16 < 12 ? 1 : one.a / 16 % 4;
+    what.cost.tokens = one.b % 24;
+    what.cost.output_tokens = one.b / 32 % 4 == 0 ? 0 : one.b / 128 % (one.b % 24 + 1);
+    what.may_wait = one.c % 8 != 0;
+    if (one.c / 8 % 2 == 0) what.deadline = now_ + ms(one.c / 16 % 60);
+    if (on_.tenants) what.tenant = tenant(std::uint64_t{one.a / 256 % 6});
+    if (on_.models && one.a / 2048 % 2 == 0) what.model = model(one.a / 4096 % 2 == 0 ? "small" : "large");
+    if (on_.runs && !runs().empty() && one.a / 8192 % 4 != 0) {
+      what.run = runs()[runs().size() - 1 - one.b / 4096 % std::min<std::size_t>(runs().size(), 12)].id;
+      what.finalising = one.a / 32768 % 4 == 0;
+    }
+    if (one.c % 256 == 255) what.workload = workload(200);
+    if (one.c % 256 == 254) what.cost.tokens = -1;
+    if (one.c % 256 == 253) what.cost.output_tokens = what.cost.tokens + 1;
     if (at_once) return both_.arrive_at_once(what, when);
-    if (!ages_.empty() && event.c % 3 == 0) {
+    if (!ages_.empty() && one.c % 3 == 0) {
       what.age = ages_.back();
       ages_.pop_back();
     }
     return both_.arrive(what, when);
   }
 
-  complaint report(const raw_event& event, instant when) {
-    progress how_far{event.b / 16 % 16, event.b / 256 % 24, static_cast<std::int64_t>(event.c % 24) - 4,
-                     event.c / 32 % 8};
-    if (event.c / 256 % 16 == 0) how_far.input_tokens = -1;
-    if (event.c / 256 % 16 == 1) how_far.margin = -1;
-    return both_.report(pick(event.b % 16 == 15 ? waiting() : running(), event.a), how_far, when);
+  complaint report(const raw_event& one, instant when) {
+    progress how_far{one.b / 16 % 16, one.b / 256 % 24, static_cast<std::int64_t>(one.c % 24) - 4, one.c / 32 % 8};
+    if (one.c / 256 % 16 == 0) how_far.input_tokens = -1;
+    if (one.c / 256 % 16 == 1) how_far.margin = -1;
+    return both_.report(pick(one.b % 16 == 15 ? waiting() : running(), one.a), how_far, when);
   }
 
-  complaint finish(const raw_event& event, instant when) {
-    const pieces& among = event.b % 16 == 15 ? waiting() : running();
-    const std::uint64_t tag = pick(among, event.a);
-    const bool stopping = !among.empty() && among[event.a % among.size()].stopping;
-    const ending how = stopping && event.b % 4 != 0 ? ending::preempted : ending::released;
+  complaint finish(const raw_event& one, instant when) {
+    const pieces& among = one.b % 16 == 15 ? waiting() : running();
+    const std::uint64_t tag = pick(among, one.a);
+    const bool stopping = !among.empty() && among[one.a % among.size()].stopping;
+    ending how = stopping && one.b % 4 != 0 ? ending::preempted : ending::released;
+    if (one.b / 16 % 16 == 0) how = ending::abandoned;
     std::optional<usage> used;
-    if (event.c % 3 != 0) used = usage{event.c / 4 % 16, event.c / 64 % 24};
+    if (one.c % 3 != 0) used = usage{one.c / 4 % 16, one.c / 64 % 24};
     if (how == ending::preempted) {
       if (const auto kept = both_.age_when_preempted(tag)) ages_.push_back(*kept);
     }
     return both_.finish(tag, how, used, when);
   }
 
+  complaint change_runs(const raw_event& one, std::uint32_t kind, instant when) {
+    constexpr std::size_t most_runs = 40;
+    const auto some = [](std::uint32_t from) -> std::int64_t { return from % 5 == 0 ? unlimited : from / 8 % 160; };
+    if (kind >= 90 && !runs().empty()) {
+      const run_id named = runs()[one.a % runs().size()].id;
+      if (kind == 93) return both_.close_run(named, when);
+      return both_.extend_run(named, {some(one.b) / 4, some(one.c) / 16, one.b % 64 == 0 ? -1 : 5}, when);
+    }
+    if (runs().size() >= most_runs) return both_.tick(when);
+    run_options what;
+    what.tag = ++tags_;
+    if (!runs().empty() && one.a % 3 != 0) {
+      what.parent = runs()[one.a / 4 % runs().size()].id;
+      what.funding = static_cast<run_funding>(one.a / 256 % 3);
+    }
+    what.limit = {some(one.b), some(one.b / 16) / 8, some(one.c)};
+    if (what.funding == run_funding::carve) what.limit.tokens = std::min<std::int64_t>(what.limit.tokens, 30);
+    if (one.c % 4 == 0) what.finalise_reserve = {one.c / 8 % 30, one.c / 16 % 2, one.c / 32 % 20};
+    if (one.c % 64 == 1) what.limit.calls = -1;
+    return both_.open_run(what, when);
+  }
+
   complaint reconfigure(instant when) {
-    const std::uint64_t revision = both_.model().rules().revision + (draw_() % 8 == 0 ? 0 : 1);
-    return both_.reconfigure(random_policy(draw_, kind_, both_.model().rules().classes.size(), revision), when);
+    const policy& now = both_.model().rules();
+    const std::uint64_t revision = now.revision + (draw_() % 8 == 0 ? 0 : 1);
+    return both_.reconfigure(random_policy(draw_, kind_, on_, now.classes.size(), revision), when);
   }
 
   std::mt19937_64 draw_;
   flavour kind_;
+  features on_;
   paired_machine both_;
   instant now_{};
   std::uint64_t tags_ = 0;

@@ -1,5 +1,5 @@
-// The explain record of what waits, runs, was refused or is to stop: the bound, how much is ahead, when it could start, and
-// that the shortfall, when it is added, really lets it in.
+// The explain record of what waits, runs, was refused or is to stop: the bound, how much is ahead, when it could start,
+// and that the shortfall, when it is added, really lets it in.
 #include "core/logged_gate.hpp"
 
 #include <doctest/doctest.h>
@@ -35,14 +35,17 @@ policy raised(policy rules, constraint bound, std::int64_t more, workload which)
 
 TEST_CASE("the shortfall is the smallest addition to the bound that takes it out of the way") {
   std::mt19937_64 draw(5);
-  const auto upto = [&draw](std::int64_t most) { return static_cast<std::int64_t>(draw() % static_cast<std::uint64_t>(most + 1)); };
+  const auto upto = [&draw](std::int64_t most) {
+    return static_cast<std::int64_t>(draw() % static_cast<std::uint64_t>(most + 1));
+  };
   std::array<int, constraint_count> seen{};
   for (int trial = 0; trial < 3'000; ++trial) {
     policy rules = bare({4 + upto(6), 100 + upto(200)});
     if (upto(2) == 0) rules[batch].ceiling = {2 + upto(4), 60 + upto(100)};
     logged_gate gate(rules);
     for (int i = 0; i < 6; ++i) {
-      gate.arrive("h" + std::to_string(i), {.tokens = upto(60), .slots = upto(2)}, workload(upto(1) == 0 ? 0 : 1), {.may_wait = false});
+      gate.arrive("h" + std::to_string(i), {.tokens = upto(60), .slots = upto(2)}, workload(upto(1) == 0 ? 0 : 1),
+                  {.may_wait = false});
     }
     const cost asked{.tokens = upto(90), .slots = 1 + upto(2)};
     const workload which(upto(1) == 0 ? 0 : 1);
@@ -63,7 +66,8 @@ TEST_CASE("the shortfall is the smallest addition to the bound that takes it out
     // In, or another bound is in the way now.
     REQUIRE((in || gate.last.bound != first.bound));
   }
-  for (const constraint bound : {constraint::pool_slots, constraint::pool_tokens, constraint::class_slots, constraint::class_tokens}) {
+  for (const constraint bound :
+       {constraint::pool_slots, constraint::pool_tokens, constraint::class_slots, constraint::class_tokens}) {
     CAPTURE(to_string(bound));
     CHECK(seen[static_cast<std::size_t>(bound)] > 20);
   }
@@ -160,7 +164,8 @@ TEST_CASE("records are kept of waits, rejections and preemptions, the oldest fir
   CHECK(gate.machine.recent().empty());
 }
 
-TEST_CASE("when a waiter could start is as good as what is known: exact for a rate, an estimate in a queue, never else") {
+TEST_CASE(
+    "when a waiter could start is as good as what is known: exact for a rate, an estimate in a queue, never else") {
   auto rules = bare({1, 1'000'000});
   rules.feasibility.enabled = true;
   logged_gate gate(rules);

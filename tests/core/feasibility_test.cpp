@@ -22,7 +22,8 @@ policy judging(capacity total) {
   return made;
 }
 
-/// One slot and `waiters` before it with a deadline at 1,000 s; after eight ends, one each second, the drain rate is known.
+/// One slot and `waiters` before it with a deadline at 1,000 s; after eight ends, one each second, the drain rate is
+/// known.
 logged_gate draining(int waiters, policy rules = judging({1, 1'000'000})) {
   logged_gate gate(rules);
   for (int i = 0; i < waiters + 9; ++i) {
@@ -92,9 +93,11 @@ TEST_CASE("without a deadline, or with it switched off, nobody is refused") {
   CHECK(gate.arrive("x", {.tokens = 10}, batch, {.deadline = gate.now + 10s}) == "-");
 }
 
-TEST_CASE("what takes longer than there is time is refused although there is room, once it is known how long it takes") {
+TEST_CASE(
+    "what takes longer than there is time is refused although there is room, once it is known how long it takes") {
   logged_gate gate(judging({4, 100'000}));
-  CHECK(gate.arrive("unknown", {.tokens = 200, .output_tokens = 100}, interactive, {.deadline = gate.now + 1s}) == "granted unknown");
+  CHECK(gate.arrive("unknown", {.tokens = 200, .output_tokens = 100}, interactive, {.deadline = gate.now + 1s}) ==
+        "granted unknown");
   CHECK(gate.finish("unknown") == "-");
   teach(gate, 2s);
   CHECK(gate.arrive("late", {.tokens = 200, .output_tokens = 100}, interactive, {.deadline = gate.now + 1s}) ==
@@ -103,14 +106,17 @@ TEST_CASE("what takes longer than there is time is refused although there is roo
   CHECK(gate.last.could_start == gate.now);
   CHECK(gate.last.expected_service > 1'500ms);
   CHECK(gate.last.expected_service < 2'500ms);
-  CHECK_FALSE(gate.machine.arrive_at_once({.cost = {.tokens = 200, .output_tokens = 100}, .deadline = gate.now + 1s}, gate.now));
-  CHECK(gate.arrive("in time", {.tokens = 200, .output_tokens = 100}, interactive, {.deadline = gate.now + 3s}) == "granted in time");
+  CHECK_FALSE(gate.machine.arrive_at_once({.cost = {.tokens = 200, .output_tokens = 100}, .deadline = gate.now + 1s},
+                                          gate.now));
+  CHECK(gate.arrive("in time", {.tokens = 200, .output_tokens = 100}, interactive, {.deadline = gate.now + 3s}) ==
+        "granted in time");
   // Held to the queue alone, it may try.
   auto rules = judging({4, 100'000});
   rules.feasibility.service_share = 0;
   rules.revision = 2;
   CHECK(gate.reconfigure(rules) == "-");
-  CHECK(gate.arrive("try", {.tokens = 200, .output_tokens = 100}, interactive, {.deadline = gate.now + 1s}) == "granted try");
+  CHECK(gate.arrive("try", {.tokens = 200, .output_tokens = 100}, interactive, {.deadline = gate.now + 1s}) ==
+        "granted try");
 }
 
 TEST_CASE("a waiter whose time runs out in the queue goes when its turn comes, not after it has begun") {

@@ -44,7 +44,8 @@ TEST_CASE("what would have waited runs at once, holds nothing, and is recorded w
   CHECK(gate.finish("b", usage{200, 50}) == "-");
   CHECK(gate.finish("c", usage{800, 100}) == "-");
   CHECK(gate.all().consumed_tokens_total == 1'150);
-  CHECK(gate.all().reserved_tokens_total == gate.all().consumed_tokens_total + gate.all().refunded_tokens_total - gate.all().overrun_tokens_total);
+  CHECK(gate.all().reserved_tokens_total ==
+        gate.all().consumed_tokens_total + gate.all().refunded_tokens_total - gate.all().overrun_tokens_total);
   CHECK(gate.all().held == capacity{});
 }
 

@@ -28,7 +28,8 @@ logged_gate overloaded(policy rules = watching()) {
   logged_gate gate(rules);
   CHECK(gate.arrive("running", {}) == "granted running");
   CHECK(gate.arrive("doomed", {.tokens = 1}, interactive, {.deadline = instant{} + 1s}) == "-");
-  for (int i = 0; i < 18; ++i) CHECK(gate.arrive(numbered("f", i), {.tokens = 5'000}, interactive, {.deadline = instant{} + 900s}) == "-");
+  for (int i = 0; i < 18; ++i)
+    CHECK(gate.arrive(numbered("f", i), {.tokens = 5'000}, interactive, {.deadline = instant{} + 900s}) == "-");
   CHECK_FALSE(gate.of(interactive).overloaded);
   gate.now = instant{} + 1s;
   CHECK(gate.tick() == "rejected doomed (deadline_in_queue)");
@@ -65,7 +66,8 @@ TEST_CASE("who has waited for the age cap goes by its place, whatever cheap work
   auto gate = overloaded();
   gate.now = instant{} + 20s;
   // Enough misses to stay in overload until then.
-  for (int i = 0; i < 30; ++i) gate.arrive(numbered("d", i), {.tokens = 9'999}, interactive, {.deadline = gate.now + 1s});
+  for (int i = 0; i < 30; ++i)
+    gate.arrive(numbered("d", i), {.tokens = 9'999}, interactive, {.deadline = gate.now + 1s});
   gate.now += 9'999ms;
   gate.tick();
   REQUIRE(gate.of(interactive).overloaded);
@@ -92,7 +94,8 @@ TEST_CASE("switched off, nothing is counted") {
   rules.overload.enabled = false;
   logged_gate gate(rules);
   CHECK(gate.arrive("running", {}) == "granted running");
-  for (int i = 0; i < 40; ++i) CHECK(gate.arrive(numbered("w", i), {}, interactive, {.deadline = instant{} + 1s}) == "-");
+  for (int i = 0; i < 40; ++i)
+    CHECK(gate.arrive(numbered("w", i), {}, interactive, {.deadline = instant{} + 1s}) == "-");
   gate.now = instant{} + 1s;
   gate.tick();
   CHECK(gate.all().expired_total == 40);

@@ -29,10 +29,14 @@ constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 }  // namespace
 
 TEST_CASE("a floor funds at least one request: slots and tokens, or neither") {
-  CHECK(complaint([](policy& p) { p[batch].floor = {4, 0}; }) ==
+  CHECK(complaint([](policy& p) {
+          p[batch].floor = {4, 0};
+        }) ==
         "classes.batch.floor.tokens: 0 tokens beside 4 slots fund no request; raise it or lower "
         "classes.batch.floor.slots to 0");
-  CHECK(complaint([](policy& p) { p[batch].floor = {0, 125}; }) ==
+  CHECK(complaint([](policy& p) {
+          p[batch].floor = {0, 125};
+        }) ==
         "classes.batch.floor.slots: 0 slots beside 125 tokens fund no request; raise it or lower "
         "classes.batch.floor.tokens to 0");
   CHECK(complaint([](policy& p) { p[batch].floor = {}; }) == "fine");
@@ -52,14 +56,16 @@ TEST_CASE("a floor, a ceiling and a pool fund the largest request of their class
   CHECK(complaint([](policy& p) { p[batch].largest_request = -1; }) ==
         "classes.batch.largest_request: must not be negative, is -1");
   CHECK(complaint([](policy& p) { p[batch].largest_request = 126; }) ==
-        "classes.batch.floor.tokens: 125 do not fund one request of 126; raise it or lower classes.batch.largest_request");
+        "classes.batch.floor.tokens: 125 do not fund one request of 126; raise it or lower "
+        "classes.batch.largest_request");
   CHECK(complaint([](policy& p) { p[batch].largest_request = 125; }) == "fine");
   CHECK(complaint([](policy& p) {
           p[batch].floor = {};
           p[batch].ceiling.tokens = 300;
           p[batch].largest_request = 301;
         }) ==
-        "classes.batch.ceiling.tokens: 300 do not fund one request of 301; raise it or lower classes.batch.largest_request");
+        "classes.batch.ceiling.tokens: 300 do not fund one request of 301; raise it or lower "
+        "classes.batch.largest_request");
   // A class that is closed funds nothing, and need not.
   CHECK(complaint([](policy& p) {
           p[batch].floor = {};
@@ -90,10 +96,12 @@ TEST_CASE("each slot has at least one token, unless the pool is closed") {
 }
 
 TEST_CASE("elastic classes") {
-  CHECK(complaint([](policy& p) { p[batch].elastic.minimum = 0; }) == "classes.batch.elastic.minimum: must be at least 1, is 0");
+  CHECK(complaint([](policy& p) { p[batch].elastic.minimum = 0; }) ==
+        "classes.batch.elastic.minimum: must be at least 1, is 0");
   for (const double value : {0.0, 1.0, -0.5, 1.5}) {
-    CHECK(complaint([value](policy& p) { p[batch].elastic.backoff = value; })
-              .starts_with("classes.batch.elastic.backoff: must be above 0 and below 1, is "));
+    CHECK(complaint([value](policy& p) {
+            p[batch].elastic.backoff = value;
+          }).starts_with("classes.batch.elastic.backoff: must be above 0 and below 1, is "));
   }
   CHECK(complaint([](policy& p) { p[batch].elastic.backoff = no_number; }) ==
         "classes.batch.elastic.backoff: must be above 0 and below 1, is nan");
@@ -108,7 +116,8 @@ TEST_CASE("elastic classes") {
 }
 
 TEST_CASE("rates of the provider, of a tenant, and of the others") {
-  CHECK(complaint([](policy& p) { p.rates.requests.per_minute = 0; }) == "rates.requests.per_minute: must be at least 1, is 0");
+  CHECK(complaint([](policy& p) { p.rates.requests.per_minute = 0; }) ==
+        "rates.requests.per_minute: must be at least 1, is 0");
   CHECK(complaint([](policy& p) { p.rates.input_tokens.burst = -1; }) ==
         "rates.input_tokens.burst: must not be negative, is -1");
   CHECK(complaint([](policy& p) { p.rates.output_tokens.per_minute = -3; }) ==
@@ -121,21 +130,25 @@ TEST_CASE("rates of the provider, of a tenant, and of the others") {
 }
 
 TEST_CASE("tenants: names and weights, and how many") {
-  CHECK(complaint([](policy& p) { p.tenants.emplace_back("a").weight = 0; }) == "tenants.a.weight: must be 1 to 1000, is 0");
+  CHECK(complaint([](policy& p) { p.tenants.emplace_back("a").weight = 0; }) ==
+        "tenants.a.weight: must be 1 to 1000, is 0");
   CHECK(complaint([](policy& p) { p.tenants.emplace_back("a").weight = 1'001; }) ==
         "tenants.a.weight: must be 1 to 1000, is 1001");
   CHECK(complaint([](policy& p) { p.tenants.emplace_back("a").weight = 1'000; }) == "fine");
   CHECK(complaint([](policy& p) { p.other_tenants.weight = 0; }) == "other_tenants.weight: must be 1 to 1000, is 0");
-  CHECK(complaint([](policy& p) { p.tenants = {tenant_policy("b"), tenant_policy("a"), tenant_policy("b")}; }) ==
-        "tenants[2].name: 'b' is the name of tenants[0] already; names must be unique");
+  CHECK(complaint([](policy& p) {
+          p.tenants = {tenant_policy("b"), tenant_policy("a"), tenant_policy("b")};
+        }) == "tenants[2].name: 'b' is the name of tenants[0] already; names must be unique");
   CHECK(complaint([](policy& p) { p.tenants.emplace_back(""); }) == "tenants[0].name: must not be empty");
   CHECK(complaint([](policy& p) { p.tenants.emplace_back(std::string(65, 't')); }) ==
         "tenants[0].name: 65 bytes long, at most 64 are allowed");
-  CHECK(complaint([](policy& p) { p.tenants.emplace_back("a\tb"); }) == "tenants[0].name: must not hold control characters");
+  CHECK(complaint([](policy& p) { p.tenants.emplace_back("a\tb"); }) ==
+        "tenants[0].name: must not hold control characters");
   CHECK(complaint([](policy& p) { p.max_tenants = 0; }) == "max_tenants: must be 1 to 1000000, is 0");
   CHECK(complaint([](policy& p) { p.max_tenants = 1'000'001; }) == "max_tenants: must be 1 to 1000000, is 1000001");
-  CHECK(complaint([](policy& p) { p.max_tenants = std::numeric_limits<std::size_t>::max(); })
-            .starts_with("max_tenants: must be 1 to 1000000, is "));
+  CHECK(complaint([](policy& p) {
+          p.max_tenants = std::numeric_limits<std::size_t>::max();
+        }).starts_with("max_tenants: must be 1 to 1000000, is "));
   CHECK(complaint([](policy& p) { p.max_tenants = 1'000'000; }) == "fine");
 }
 
@@ -151,9 +164,12 @@ TEST_CASE("bypass, feasibility and overload") {
         "feasibility.wait_share: must be above 0 and at most 1, is 0");
   CHECK(complaint([](policy& p) { p.feasibility.wait_share = 1.25; }) ==
         "feasibility.wait_share: must be above 0 and at most 1, is 1.25");
-  CHECK(complaint([](policy& p) { p.feasibility.run_share = no_number; }) == "feasibility.run_share: must be 0 to 1, is nan");
-  CHECK(complaint([](policy& p) { p.feasibility.run_share = 1.01; }) == "feasibility.run_share: must be 0 to 1, is 1.01");
-  CHECK(complaint([](policy& p) { p.overload.enter = 1.5; }) == "overload.enter: must be above 0 and at most 1, is 1.5");
+  CHECK(complaint([](policy& p) { p.feasibility.run_share = no_number; }) ==
+        "feasibility.run_share: must be 0 to 1, is nan");
+  CHECK(complaint([](policy& p) { p.feasibility.run_share = 1.01; }) ==
+        "feasibility.run_share: must be 0 to 1, is 1.01");
+  CHECK(complaint([](policy& p) { p.overload.enter = 1.5; }) ==
+        "overload.enter: must be above 0 and at most 1, is 1.5");
   CHECK(complaint([](policy& p) { p.overload.leave = -0.01; }) == "overload.leave: must be 0 to 1, is -0.01");
   CHECK(complaint([](policy& p) { p.overload.leave = no_number; }) == "overload.leave: must be 0 to 1, is nan");
   CHECK(complaint([](policy& p) { p.overload.leave = 0.02; }) ==
@@ -173,7 +189,8 @@ TEST_CASE("the limit that follows the provider") {
   CHECK(complaint([](policy& p) { p.adaptive.backoff = 1; }) == "adaptive.backoff: must be above 0 and below 1, is 1");
   CHECK(complaint([](policy& p) { p.adaptive.tolerance = 1; }) == "adaptive.tolerance: must be 0, or above 1, is 1");
   CHECK(complaint([](policy& p) { p.adaptive.tolerance = -2; }) == "adaptive.tolerance: must be 0, or above 1, is -2");
-  CHECK(complaint([](policy& p) { p.adaptive.tolerance = no_number; }) == "adaptive.tolerance: must be 0, or above 1, is nan");
+  CHECK(complaint([](policy& p) { p.adaptive.tolerance = no_number; }) ==
+        "adaptive.tolerance: must be 0, or above 1, is nan");
   CHECK(complaint([](policy& p) { p.adaptive.tolerance = 1.5; }) == "fine");
   CHECK(complaint([](policy& p) { p.adaptive.window = 0ns; }) == "adaptive.window: must be above zero, is 0 ns");
 }
@@ -183,10 +200,12 @@ TEST_CASE("prices and records") {
         "prices.m.input_per_million: must not be negative, is -1");
   CHECK(complaint([](policy& p) { p.prices.emplace_back("m").output_per_million = -2; }) ==
         "prices.m.output_per_million: must not be negative, is -2");
-  CHECK(complaint([](policy& p) { p.prices = {model_price("m"), model_price("m")}; }) ==
-        "prices[1].name: 'm' is the name of prices[0] already; names must be unique");
+  CHECK(complaint([](policy& p) {
+          p.prices = {model_price("m"), model_price("m")};
+        }) == "prices[1].name: 'm' is the name of prices[0] already; names must be unique");
   CHECK(complaint([](policy& p) { p.prices.emplace_back(""); }) == "prices[0].name: must not be empty");
-  CHECK(complaint([](policy& p) { p.explain_records = 1'048'577; }) == "explain_records: must be at most 1048576, is 1048577");
+  CHECK(complaint([](policy& p) { p.explain_records = 1'048'577; }) ==
+        "explain_records: must be at most 1048576, is 1048577");
   CHECK(complaint([](policy& p) { p.explain_records = 1'048'576; }) == "fine");
 }
 

@@ -47,7 +47,8 @@ TEST_CASE("the default policy is valid over any capacity, and batch has a slot a
     const policy made({slots, slots * 37});
     CHECK(validate(made).has_value());
     CHECK(made[batch].floor.slots >= (slots > 1 ? 1 : 0));
-    for (const std::int64_t tokens : {slots, slots + 1, slots * 7 / 4}) CHECK(validate(policy({slots, tokens})).has_value());
+    for (const std::int64_t tokens : {slots, slots + 1, slots * 7 / 4})
+      CHECK(validate(policy({slots, tokens})).has_value());
   }
   CHECK(policy({2, 2})[interactive].floor == capacity{1, 1});
   CHECK(policy({2, 2})[batch].floor == capacity{1, 1});

@@ -1,13 +1,12 @@
-// Inputs that broke other clients, limiters and schedulers, by the names of their groups. Those whose log stands in another
-// test are named there:
+// Inputs that broke other clients, limiters and schedulers, by the names of their groups. Those whose log stands in
+// another test are named there:
 //   queue 1        deadlines_test: "a release at the very instant of the deadline"
 //   queue 2        a race between threads: the bulkhead's
 //   queue 3        bypass_test: "a big head is passed so often and no more"
-//   queue 4, 6     admission_test: "waiters of 8, 3 and 2", "costs of zero and of the greatest number", "what can never fit"
-//   queue 5        reconfiguration_test: "lowered below what is held"
-//   queue 7, 9, 13 permits, callbacks and coroutines: the bulkhead's; a grant that ends once: closing_test
-//   queue 8        closing_test: "a hundred thousand waiters are refused by one close"
-//   queue 10       floors_test: "interactive arrives while batch holds everything"
+//   queue 4, 6     admission_test: "waiters of 8, 3 and 2", "costs of zero and of the greatest number", "what can never
+//   fit" queue 5        reconfiguration_test: "lowered below what is held" queue 7, 9, 13 permits, callbacks and
+//   coroutines: the bulkhead's; a grant that ends once: closing_test queue 8        closing_test: "a hundred thousand
+//   waiters are refused by one close" queue 10       floors_test: "interactive arrives while batch holds everything"
 //   queue 12       who waits for whom is known where runs are driven, not here; what a child may spend: runs_test
 //   queue 14       preemption_test: "preempted work comes back to its old place"
 //   retry-budget   attempts are the client's; each is one more request here
@@ -35,8 +34,8 @@ std::string numbered(const char* name, int number) { return name + std::to_strin
 
 namespace {
 
-/// An hour of interactive work at full demand beside batch work at full demand, each piece a second long on one of eight
-/// slots.
+/// An hour of interactive work at full demand beside batch work at full demand, each piece a second long on one of
+/// eight slots.
 struct busy_hour {
   explicit busy_hour(const policy& rules) : machine(rules) { run(); }
   void run();
@@ -144,7 +143,8 @@ TEST_CASE("rate 3: a hundred tokens a minute and forty that ask for ten: ten pas
   logged_gate gate(rules);
   int passed = 0;
   for (int i = 0; i < 40; ++i) {
-    passed += gate.arrive(numbered("r", i), {.tokens = 10}, interactive, {.may_wait = false}) == "granted " + numbered("r", i);
+    passed += gate.arrive(numbered("r", i), {.tokens = 10}, interactive, {.may_wait = false}) ==
+              "granted " + numbered("r", i);
   }
   CHECK(passed == 10);
   // One more each six seconds.
@@ -191,7 +191,8 @@ TEST_CASE("tokens 2 and 3: fast failures are no samples, and what its caller sto
   rules.adaptive = {.enabled = true, .initial = 4, .tolerance = 1.5};
   logged_gate gate(rules);
   const auto wave = [&](ending how, duration taken) {
-    for (int i = 0; i < 4; ++i) REQUIRE(gate.arrive(numbered("w", i), {.tokens = 200, .output_tokens = 100}) == "granted " + numbered("w", i));
+    for (int i = 0; i < 4; ++i)
+      REQUIRE(gate.arrive(numbered("w", i), {.tokens = 200, .output_tokens = 100}) == "granted " + numbered("w", i));
     gate.now += taken / 2;
     for (int i = 0; i < 4; ++i) gate.report(numbered("w", i), {100, 1});
     gate.now += taken / 2;

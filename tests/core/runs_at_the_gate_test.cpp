@@ -26,7 +26,8 @@ TEST_CASE("what a carved run did not spend is there for others when its last wor
   logged_gate gate(bare({10, 1'000}));
   CHECK(gate.open_run("root", of_tokens(100)) == "-");
   CHECK(gate.open_run("part", of_tokens(80, run_funding::carve), "root") == "-");
-  CHECK(gate.arrive("last", {.tokens = 10}, interactive, {.run = "part"}) == "budget at 50 %, budget at 80 %, granted last");
+  CHECK(gate.arrive("last", {.tokens = 10}, interactive, {.run = "part"}) ==
+        "budget at 50 %, budget at 80 %, granted last");
   CHECK(gate.arrive("waits", {.tokens = 60}, interactive, {.run = "root"}) == "-");
   CHECK(gate.close_run("part") == "-");
   CHECK(gate.finish("last", usage{10, 0}) == "granted waits");
@@ -76,7 +77,8 @@ TEST_CASE("one who waits for its run lets those be served for whom the time has 
   rules.rates.requests = {60, 1};
   logged_gate gate(rules);
   CHECK(gate.open_run("run", of_tokens(10)) == "-");
-  CHECK(gate.arrive("spends", {.tokens = 10}, interactive, {.run = "run"}) == "granted spends, budget at 50 %, budget at 80 %, budget at 95 %, budget at 100 %");
+  CHECK(gate.arrive("spends", {.tokens = 10}, interactive, {.run = "run"}) ==
+        "granted spends, budget at 50 %, budget at 80 %, budget at 95 %, budget at 100 %");
   CHECK(gate.arrive("waits", {}) == "-");
   gate.now += 1s;
   CHECK(gate.arrive("cannot pay", {.tokens = 10}, interactive, {.run = "run"}) == "granted waits");

@@ -31,7 +31,8 @@ TEST_CASE("a run pays in advance, gets back what was not used, and whoever it ca
   CHECK(why.shortfall == 100);
   // It takes nothing from others that wait or come.
   CHECK(gate.arrive("other", {.tokens = 700}) == "granted other");
-  CHECK(gate.finish("a", usage{300, 0}) == "budget at 50 %, budget at 80 %, budget at 95 %, budget at 100 %, granted b");
+  CHECK(gate.finish("a", usage{300, 0}) ==
+        "budget at 50 %, budget at 80 %, budget at 95 %, budget at 100 %, granted b");
   CHECK(gate.balance("root").spent == spending{300, 1, 0});
   CHECK(gate.balance("root").reserved.tokens == 700);
   CHECK(gate.balance("root").remaining.tokens == 0);
@@ -84,8 +85,8 @@ TEST_CASE("a carved child has its own, and gives back what is left when it close
   CHECK(gate.open_run("root", tokens(1'000)) == "-");
   CHECK(gate.open_run("child", {.funding = run_funding::carve, .limit = {600, unlimited, unlimited}}, "root") == "-");
   CHECK(gate.balance("root").remaining.tokens == 400);
-  CHECK(gate.open_run("second", {.funding = run_funding::carve, .limit = {500, unlimited, unlimited}}, "root").find("400") !=
-        std::string::npos);
+  CHECK(gate.open_run("second", {.funding = run_funding::carve, .limit = {500, unlimited, unlimited}}, "root")
+            .find("400") != std::string::npos);
   // What is set aside for the child is more than half of the root's.
   CHECK(gate.arrive("a", {.tokens = 200}, interactive, {.run = "child"}) == "budget at 50 %, granted a");
   CHECK(gate.finish("a", usage{200, 0}).find("granted") == std::string::npos);
@@ -102,7 +103,8 @@ TEST_CASE("the finalise reserve is for the last answer alone") {
   CHECK(gate.arrive("a", {.tokens = 800}, interactive, {.run = "root"}).starts_with("granted a"));
   gate.finish("a", usage{800, 0});
   CHECK(gate.arrive("b", {.tokens = 1}, interactive, {.run = "root"}) == "rejected b (budget_exhausted)");
-  CHECK(gate.arrive("last", {.tokens = 200}, interactive, {.run = "root", .finalising = true}).starts_with("granted last"));
+  CHECK(gate.arrive("last", {.tokens = 200}, interactive, {.run = "root", .finalising = true})
+            .starts_with("granted last"));
 }
 
 TEST_CASE("calls and money: each attempt is a call, and prices are the policy's") {
@@ -173,7 +175,8 @@ TEST_CASE("a nested call within an admitted run draws from the same budget once,
   CHECK(gate.open_run("root", tokens(1'000)) == "-");
   CHECK(gate.open_run("tool", {}, "root") == "-");
   CHECK(gate.arrive("outer", {.tokens = 400}, interactive, {.run = "root"}) == "granted outer");
-  CHECK(gate.arrive("inner", {.tokens = 400}, interactive, {.run = "tool"}) == "granted inner, budget at 50 %, budget at 80 %");
+  CHECK(gate.arrive("inner", {.tokens = 400}, interactive, {.run = "tool"}) ==
+        "granted inner, budget at 50 %, budget at 80 %");
   CHECK(gate.balance("root").reserved.tokens == 800);
   CHECK(gate.balance("tool").reserved.tokens == 400);
   gate.finish("inner", usage{400, 0});

@@ -1,5 +1,5 @@
-// The cases that a fail-fast gate for model calls is known by (async-bulkhead-llm), with their numbers. Those whose whole
-// log stands in another test are named there:
+// The cases that a fail-fast gate for model calls is known by (async-bulkhead-llm), with their numbers. Those whose
+// whole log stands in another test are named there:
 //   1 classes with floors and ceilings                 floors_test: "an idle floor is lent", "without ceilings"
 //   2 a chat and a document in one pool                admission_test: "slots and tokens are granted in one step"
 //   3 progressive reconciliation                       reconciliation_test: "the prompt's part comes back"
@@ -7,13 +7,15 @@
 //   5 revisions                                        reconfiguration_test: "a stale revision is refused"
 //   6 the adaptive estimator                           is the client's: the core is told a cost, and makes none
 //   7 a capacity of zero                               admission_test: "a capacity of zero is closed for now"
-//   8 draining                                         closing_test: "an idle gate is drained at once"; the time limit is
+//   8 draining                                         closing_test: "an idle gate is drained at once"; the time limit
+//   is
 //                                                      the runtime's
 //   10 a queue of one                                  shedding_test: "a queue of one"
 #include "core/logged_gate.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 
@@ -30,8 +32,8 @@ std::string numbered(const char* name, int number) { return name + std::to_strin
 }  // namespace
 
 TEST_CASE("case 1: where a strict floor stops premium at ten of twelve, an idle floor is lent until its owner comes") {
-  // Floors 6 and 2, four shared. Strict: 6 + 4 for premium, never standard's 2. Here standard is idle, and premium has no
-  // ceiling: twelve. What standard then asks for comes from the next that ends.
+  // Floors 6 and 2, four shared. Strict: 6 + 4 for premium, never standard's 2. Here standard is idle, and premium has
+  // no ceiling: twelve. What standard then asks for comes from the next that ends.
   auto rules = bare({12, 24'000});
   rules[interactive].floor = {6, 12'000};
   rules[batch].floor = {2, 4'000};
@@ -44,7 +46,8 @@ TEST_CASE("case 1: where a strict floor stops premium at ten of twelve, an idle 
   CHECK(gate.finish("p1") == "granted p12");
 }
 
-TEST_CASE("case 9: observing with a full pool runs the work, holds nothing, counts it with its reason; closing refuses") {
+TEST_CASE(
+    "case 9: observing with a full pool runs the work, holds nothing, counts it with its reason; closing refuses") {
   auto rules = bare({1, 1'000});
   rules.observe = true;
   logged_gate gate(rules);
@@ -90,18 +93,27 @@ TEST_CASE("case 11: batch has borrowed all 32 slots; ten interactive come, and b
   CHECK(gate.of(batch).in_flight == 22);
   // What comes free now is batch's again.
   CHECK(gate.finish("i0") == "granted more batch");
-  // Interactive wants its whole floor, and gets 28; batch's four are not touched.
+  CHECK(gate.stoppable("more batch") == "-");
+  // Interactive wants more than its whole floor, and gets its 28; batch's four are not touched.
   for (int i = 10; i < 40; ++i) CHECK(gate.arrive(numbered("i", i), {.tokens = 10}) == "-");
   gate.now += 2s;
-  gate.tick();
-  gate.stoppable("more batch");
-  for (int i = 27; i >= 6; --i) gate.finish(numbered("b", i), {}, ending::preempted);
-  gate.finish("more batch", {}, ending::preempted);
-  CHECK(gate.of(interactive).in_flight >= 28);
-  CHECK(gate.of(interactive).held.slots + gate.of(batch).held.slots <= 32);
+  std::string stopped = gate.tick();
+  CHECK(stopped.starts_with("preempt more batch, preempt b27"));
+  CHECK(std::count(stopped.begin(), stopped.end(), ',') == 19 - 1);
+  CHECK(gate.finish("more batch", {}, ending::preempted) == "granted i10");
+  for (int i = 0; i < 18; ++i) {
+    CHECK(gate.finish(numbered("b", 27 - i), {}, ending::preempted) == "granted " + numbered("i", 11 + i));
+  }
+  CHECK(gate.of(interactive).in_flight == 28);
+  CHECK(gate.of(batch).in_flight == 4);
+  CHECK(gate.of(batch).borrowed == capacity{});
+  gate.now += 1h;
+  CHECK(gate.tick() == "-");
 }
 
-TEST_CASE("case 12: the provider slows; what is in flight stays within the moving limit, what comes too late is told at once") {
+TEST_CASE(
+    "case 12: the provider slows; what is in flight stays within the moving limit, what comes too late is told at "
+    "once") {
   policy rules = bare({64, 1'000'000});
   rules.adaptive = {.enabled = true, .minimum = 2};
   rules.feasibility = {};
@@ -134,7 +146,8 @@ TEST_CASE("case 12: the provider slows; what is in flight stays within the movin
   CHECK(before == 2);
   CHECK(gate.machine.statistics().adaptive_reason == limit_change::overloaded);
   // Somebody waits while the sixty end, one each tenth of a second: the drain rate becomes known.
-  for (int i = 0; i < 40; ++i) REQUIRE(gate.arrive(numbered("q", i), asked, interactive, {.deadline = gate.now + 60s}) == "-");
+  for (int i = 0; i < 40; ++i)
+    REQUIRE(gate.arrive(numbered("q", i), asked, interactive, {.deadline = gate.now + 60s}) == "-");
   for (int i = 0; i < 58; ++i) {
     gate.now += 100ms;
     gate.finish(numbered("s", i), usage{100, 50});

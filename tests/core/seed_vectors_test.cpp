@@ -1,20 +1,23 @@
-// The conformance vectors of async-bulkhead-llm, by their numbers. B: tokens, C: slots, E(i,o): a reservation of i input and
-// o output tokens. Where it refuses at once and this waits, the vector is run with a request that would not wait, or the
-// wait is part of the log. Those whose whole log stands in another test are named there:
-//   2, 3, 4, 5, 6       reconciliation_test: "an overrun expands the hold", "reports that go down", "what was reported last
+// The conformance vectors of async-bulkhead-llm, by their numbers. B: tokens, C: slots, E(i,o): a reservation of i
+// input and o output tokens. Where it refuses at once and this waits, the vector is run with a request that would not
+// wait, or the wait is part of the log. Those whose whole log stands in another test are named there:
+//   2, 3, 4, 5, 6       reconciliation_test: "an overrun expands the hold", "reports that go down", "what was reported
+//   last
 //                       counts", "the final usage wins", "a report after the end"
 //   9                   reconfiguration_test: "while the pool is too small for it"
-//   11, 12, 13, 14, 15  reconciliation_test: "freed tokens go to a waiter", "the margin is kept", "a remainder above the
+//   11, 12, 13, 14, 15  reconciliation_test: "freed tokens go to a waiter", "the margin is kept", "a remainder above
+//   the
 //                       reserved output", "a sequence of reports"; events are the bulkhead's
 //   16, 17, 18          floors_test: "the last slot is lent", "floors in tokens", "raised floors"
 //   19                  admission_test: "a class ceiling on tokens opens"
-//   20 - 26             reconfiguration_test: "a class whose ceiling becomes zero", "a waiter is judged by the revision in
+//   20 - 26             reconfiguration_test: "a class whose ceiling becomes zero", "a waiter is judged by the revision
+//   in
 //                       force", "a stale revision", "an invalid policy", "shrunk from two slots", "grown by one slot"
 //   27                  is the client's: the core is told a cost, and estimates none
 //   29, 30              closing_test: "an idle gate is drained", "a hundred waiters cancelled"; their races are the
 //                       runtime's
-// And of what it lacks: P1, P3, P6, P9, P13, P16 admission_test; P5 floors_test; P8 floors_test and preemption_test; P12
-// closing_test; L17 preemption_test; L18 runs_test. P4, P15 and L15 are the bulkhead's.
+// And of what it lacks: P1, P3, P6, P9, P13, P16 admission_test; P5 floors_test; P8 floors_test and preemption_test;
+// P12 closing_test; L17 preemption_test; L18 runs_test. P4, P15 and L15 are the bulkhead's.
 #include "core/logged_gate.hpp"
 
 #include <doctest/doctest.h>
@@ -33,13 +36,15 @@ using sluice::core::testing::logged_gate;
 TEST_CASE("vector 1: B 1200, E(100,1000) twice; a report of 20 and 5") {
   logged_gate gate(bare({10, 1'200}));
   CHECK(gate.arrive("a", {.tokens = 1'100, .output_tokens = 1'000}) == "granted a");
-  CHECK(gate.arrive("b", {.tokens = 1'100, .output_tokens = 1'000}, interactive, {.may_wait = false}) == "rejected b (no_room)");
+  CHECK(gate.arrive("b", {.tokens = 1'100, .output_tokens = 1'000}, interactive, {.may_wait = false}) ==
+        "rejected b (no_room)");
   CHECK(gate.last.bound == constraint::pool_tokens);
   CHECK(gate.arrive("c", {.tokens = 1'100, .output_tokens = 1'000}) == "-");
   CHECK(gate.report("a", {20, 5}) == "-");
   CHECK(gate.held() == 1'020);
   CHECK(gate.explain("c").available == 180);
-  // Theirs counts the 80 that came back as refunded now, and again at the end; here a refund is counted once, at the end.
+  // Theirs counts the 80 that came back as refunded now, and again at the end; here a refund is counted once, at the
+  // end.
   CHECK(gate.all().refunded_tokens_total == 0);
   CHECK(gate.finish("a", usage{20, 5}) == "granted c");
   CHECK(gate.all().refunded_tokens_total == 1'075);
@@ -80,7 +85,8 @@ TEST_CASE("vector 10: the budget falls below the reserve") {
   auto floor = bare({10, 200});
   floor[interactive].floor = {1, 400};
   floor.revision = 2;
-  CHECK(gate.reconfigure(floor).find("classes.interactive.floor.tokens: 400 is above the pool's 200") != std::string::npos);
+  CHECK(gate.reconfigure(floor).find("classes.interactive.floor.tokens: 400 is above the pool's 200") !=
+        std::string::npos);
   auto next = bare({10, 200});
   next[batch].ceiling = {unlimited, 0};
   next.revision = 2;
@@ -132,7 +138,9 @@ TEST_CASE("vector P17: work that is stopped gives back its tokens with its slot,
 
 TEST_CASE("vectors P10, P11 and P18: reserved = consumed + refunded - overrun, however work goes on and ends") {
   std::mt19937_64 draw(11);
-  const auto upto = [&draw](std::int64_t most) { return static_cast<std::int64_t>(draw() % static_cast<std::uint64_t>(most + 1)); };
+  const auto upto = [&draw](std::int64_t most) {
+    return static_cast<std::int64_t>(draw() % static_cast<std::uint64_t>(most + 1));
+  };
   for (const bool observe : {false, true}) {
     auto rules = bare({8, 4'000});
     rules.observe = observe;
@@ -159,7 +167,8 @@ TEST_CASE("vectors P10, P11 and P18: reserved = consumed + refunded - overrun, h
     CHECK(all.consumed_tokens_total > 100'000);
     CHECK(all.overrun_tokens_total > 10'000);
     CHECK(all.refunded_tokens_total > (observe ? 1'000 : 10'000));
-    CHECK(all.reserved_tokens_total == all.consumed_tokens_total + all.refunded_tokens_total - all.overrun_tokens_total);
+    CHECK(all.reserved_tokens_total ==
+          all.consumed_tokens_total + all.refunded_tokens_total - all.overrun_tokens_total);
     CHECK(all.held == capacity{});
   }
 }

@@ -31,8 +31,10 @@ logged_gate busy(policy rules = bare({1, 100'000})) {
 
 TEST_CASE("two tenants take turns, however much one of them asks for at first") {
   auto gate = busy();
-  for (int i = 0; i < 6; ++i) CHECK(gate.arrive(numbered("a", i), {.tokens = 100}, interactive, {.tenant = acme}) == "-");
-  for (int i = 0; i < 3; ++i) CHECK(gate.arrive(numbered("b", i), {.tokens = 100}, interactive, {.tenant = blue}) == "-");
+  for (int i = 0; i < 6; ++i)
+    CHECK(gate.arrive(numbered("a", i), {.tokens = 100}, interactive, {.tenant = acme}) == "-");
+  for (int i = 0; i < 3; ++i)
+    CHECK(gate.arrive(numbered("b", i), {.tokens = 100}, interactive, {.tenant = blue}) == "-");
   // Both start at the present of the class; acme came first. Then each is 100 further with each turn.
   CHECK(gate.finish("running") == "granted a0");
   CHECK(gate.finish("a0") == "granted b0");
@@ -46,8 +48,10 @@ TEST_CASE("two tenants take turns, however much one of them asks for at first") 
 
 TEST_CASE("turns are paid for in tokens: one large piece of work is as much as three small ones") {
   auto gate = busy();
-  for (int i = 0; i < 3; ++i) CHECK(gate.arrive(numbered("a", i), {.tokens = 300}, interactive, {.tenant = acme}) == "-");
-  for (int i = 0; i < 6; ++i) CHECK(gate.arrive(numbered("b", i), {.tokens = 100}, interactive, {.tenant = blue}) == "-");
+  for (int i = 0; i < 3; ++i)
+    CHECK(gate.arrive(numbered("a", i), {.tokens = 300}, interactive, {.tenant = acme}) == "-");
+  for (int i = 0; i < 6; ++i)
+    CHECK(gate.arrive(numbered("b", i), {.tokens = 100}, interactive, {.tenant = blue}) == "-");
   CHECK(gate.finish("running") == "granted a0");
   CHECK(gate.finish("a0") == "granted b0");
   CHECK(gate.finish("b0") == "granted b1");
@@ -79,11 +83,13 @@ TEST_CASE("a tenant of weight two gets twice the tokens") {
 
 TEST_CASE("a tenant that was idle brings no credit") {
   auto gate = busy();
-  for (int i = 0; i < 8; ++i) CHECK(gate.arrive(numbered("a", i), {.tokens = 100}, interactive, {.tenant = acme}) == "-");
+  for (int i = 0; i < 8; ++i)
+    CHECK(gate.arrive(numbered("a", i), {.tokens = 100}, interactive, {.tenant = acme}) == "-");
   CHECK(gate.finish("running") == "granted a0");
   for (int i = 0; i < 4; ++i) CHECK(gate.finish(numbered("a", i)) == "granted " + numbered("a", i + 1));
   // 500 have been served meanwhile; blue gets its turn now, but not five in a row.
-  for (int i = 0; i < 3; ++i) CHECK(gate.arrive(numbered("b", i), {.tokens = 100}, interactive, {.tenant = blue}) == "-");
+  for (int i = 0; i < 3; ++i)
+    CHECK(gate.arrive(numbered("b", i), {.tokens = 100}, interactive, {.tenant = blue}) == "-");
   CHECK(gate.finish("a4") == "granted b0");
   CHECK(gate.finish("b0") == "granted a5");
   CHECK(gate.finish("a5") == "granted b1");
@@ -91,8 +97,10 @@ TEST_CASE("a tenant that was idle brings no credit") {
 
 TEST_CASE("what was reserved and not used counts no more as soon as that is known") {
   auto gate = busy();
-  for (int i = 0; i < 3; ++i) CHECK(gate.arrive(numbered("a", i), {.tokens = 300}, interactive, {.tenant = acme}) == "-");
-  for (int i = 0; i < 6; ++i) CHECK(gate.arrive(numbered("b", i), {.tokens = 100}, interactive, {.tenant = blue}) == "-");
+  for (int i = 0; i < 3; ++i)
+    CHECK(gate.arrive(numbered("a", i), {.tokens = 300}, interactive, {.tenant = acme}) == "-");
+  for (int i = 0; i < 6; ++i)
+    CHECK(gate.arrive(numbered("b", i), {.tokens = 100}, interactive, {.tenant = blue}) == "-");
   CHECK(gate.finish("running") == "granted a0");
   // Of the 300 only 50 were used: acme is at 50 instead of at 300, blue at 0.
   CHECK(gate.finish("a0", usage{50, 0}) == "granted b0");
@@ -135,7 +143,8 @@ TEST_CASE("beyond max_tenants the one idle for longest is forgotten; with all bu
   CHECK(gate.arrive("b", {.tokens = 100}, interactive, {.tenant = blue}) == "-");
   CHECK(gate.machine.statistics().tenants == 2);
   // Two more share one place: between them it is the order of arrival, not turns.
-  for (int i = 0; i < 3; ++i) CHECK(gate.arrive(numbered("c", i), {.tokens = 100}, interactive, {.tenant = tenant(7)}) == "-");
+  for (int i = 0; i < 3; ++i)
+    CHECK(gate.arrive(numbered("c", i), {.tokens = 100}, interactive, {.tenant = tenant(7)}) == "-");
   CHECK(gate.arrive("d", {.tokens = 100}, interactive, {.tenant = tenant(8)}) == "-");
   CHECK(gate.machine.statistics().tenants == 2);
   CHECK(gate.finish("running") == "granted a");
@@ -152,7 +161,9 @@ TEST_CASE("beyond max_tenants the one idle for longest is forgotten; with all bu
 TEST_CASE("while both wait, what two tenants were served differs by no more than the published bound") {
   // Goyal, Vin and Cheng: |W_a / w_a - W_b / w_b| <= c / w_a + c / w_b over any stretch in which both wait.
   std::mt19937_64 draw(3);
-  const auto upto = [&draw](std::int64_t most) { return static_cast<std::int64_t>(draw() % static_cast<std::uint64_t>(most)) + 1; };
+  const auto upto = [&draw](std::int64_t most) {
+    return static_cast<std::int64_t>(draw() % static_cast<std::uint64_t>(most)) + 1;
+  };
   for (int trial = 0; trial < 20; ++trial) {
     const std::int64_t weights[] = {upto(5), upto(5), upto(5)};
     auto rules = bare({1, 100'000});
@@ -167,7 +178,8 @@ TEST_CASE("while both wait, what two tenants were served differs by no more than
     std::vector<work> all;
     const auto arrive = [&](int t) {
       all.push_back({t, upto(largest)});
-      machine.arrive({.cost = {.tokens = all.back().tokens}, .tenant = tenant(numbered("t", t)), .tag = all.size() - 1}, instant{}, out);
+      machine.arrive({.cost = {.tokens = all.back().tokens}, .tenant = tenant(numbered("t", t)), .tag = all.size() - 1},
+                     instant{}, out);
     };
     machine.arrive({.tag = 1'000'000}, instant{}, out);
     request_id running = out.list.front().id;

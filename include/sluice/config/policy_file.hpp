@@ -21,8 +21,8 @@
 /// `capacity`; `classes`, `tenants` and `prices` are objects by name. `write_policy(policy(capacity))` shows them all.
 ///
 /// `capacity` with both of its numbers is needed. Every other field may be left out, and then has the value that
-/// `policy(capacity)`, or a new `class_policy`, `tenant_policy` or `model_price`, gives it. `interactive` and `batch` are
-/// always there; other classes are added in the order in which they stand. `capacity`, `ceiling`, `max_waiting` and
+/// `policy(capacity)`, or a new `class_policy`, `tenant_policy` or `model_price`, gives it. `interactive` and `batch`
+/// are always there; other classes are added in the order in which they stand. `capacity`, `ceiling`, `max_waiting` and
 /// `per_minute` also take `"unlimited"`.
 #pragma once
 
@@ -40,9 +40,8 @@ namespace sluice {
 ///
 /// Errors: `errc::invalid_configuration`. A field that is not known, stands twice, has the wrong type, is negative, is
 /// no whole number or does not fit is named by its path (`classes.batch.floor.slots`) together with its value; one that
-/// is not known, with those that are. Text that is not JSON is named by line and column, both counted from 1, columns in
-/// bytes. What `validate` finds is passed on.
-/// Complexity: linear in the text. Thread safety: any thread.
+/// is not known, with those that are. Text that is not JSON is named by line and column, both counted from 1, columns
+/// in bytes. What `validate` finds is passed on. Complexity: linear in the text. Thread safety: any thread.
 [[nodiscard]] expected<policy, error> read_policy(std::string_view json);
 
 /// The same from a file, whose path precedes each message. A file that cannot be read is an error of the same kind,
