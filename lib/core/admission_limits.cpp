@@ -54,6 +54,14 @@ admission::state::forecast admission::state::foresee(const candidate& what, capa
   return made;
 }
 
+instant admission::state::latest_start(const candidate& what) const noexcept {
+  if (what.deadline == never) return never;
+  const auto expected = expect(what);
+  if (!expected || expected->total <= duration::zero()) return what.deadline;
+  const double share = static_cast<double>(expected->total.count()) * rules_.feasibility.service_share;
+  return what.deadline - duration(static_cast<std::int64_t>(share));
+}
+
 bool admission::state::hopeless(std::uint32_t index) const noexcept {
   if (tickets_[index].deadline == never || !rules_.feasibility.enabled) return false;
   return !in_time(candidate_of(index));
@@ -118,6 +126,7 @@ void admission::state::learn(std::uint32_t index, const grant& ended, effects& o
   if (ended.first_token != 0) sample.to_first_token = std::chrono::microseconds(ended.first_token);
   if (!sample.usable()) return;
   static_cast<void>(services_.learn(which.detailed ? detail_of(index).model : model{}, which.workload, sample, now_));
+  ++learned_;
   if (rules_.feasibility.enabled) {
     const double beside = (static_cast<double>(ended.beside) + static_cast<double>(in_flight_)) / 2;
     pace_.sample(sample, beside);
@@ -163,10 +172,10 @@ void admission::state::move_limits(effects& out) {
     for (std::uint32_t others = queue_.waiting_classes(); others != 0; others &= others - 1) {
       const auto other = static_cast<std::size_t>(std::countr_zero(others));
       if (rules_.classes[other].priority <= rules_.classes[c].priority) continue;
-      oldest = std::max(oldest, now_ - tickets_[next_of(other)].arrived);
+      oldest = std::max(oldest, now_ - next_in(other).arrived);
     }
     const bool waits = (queue_.waiting_classes() >> c & 1U) != 0;
-    const bool binding = waits && ledger_.room(c, tickets_[next_of(c)].asked()) == constraint::class_slots;
+    const bool binding = waits && ledger_.room(c, next_in(c).asked) == constraint::class_slots;
     if (!elastic_[c].update(oldest, binding, now_)) continue;
     limit_class(c);
     moved = true;

@@ -16,11 +16,11 @@ void admission::state::note_lack() noexcept {
       continue;
     }
     lacking_ |= 1U << c;
-    lacking_since_[c] = std::min(lacking_since_[c], tickets_[next_of(c)].arrived);
+    lacking_since_[c] = std::min(lacking_since_[c], next_in(c).arrived);
   }
 }
 
-instant admission::state::restore_at(std::size_t c) const noexcept {
+instant admission::state::restore_at(std::size_t c) noexcept {
   if (lacking_since_[c] == never) return never;
   const ticket& head = tickets_[next_of(c)];
   const instant due = after(lacking_since_[c], rules_.classes[c].restore_within);

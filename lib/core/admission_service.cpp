@@ -39,16 +39,24 @@ bool admission::state::expire(effects& out) {
   return anybody;
 }
 
-bool admission::state::entitled(std::size_t c) const noexcept {
-  return ledger_.within_floor(c, tickets_[next_of(c)].asked());
+void admission::state::find_next(std::size_t c) noexcept {
+  next_waiter& found = next_[c];
+  found.index = look_for_next(c, found.until);
+  found.asked = tickets_[found.index].asked();
+  found.arrived = tickets_[found.index].arrived;
+  found.fine_until = instant::min();
+  flows_.settle(c);
 }
 
-std::uint32_t admission::state::next_of(std::size_t c) const noexcept {
+std::uint32_t admission::state::look_for_next(std::size_t c, instant& until) const noexcept {
+  until = never;
   // Nobody is forgotten: who has waited for long goes by its place.
   const std::uint32_t late = rules_.classes[c].start_within > duration::zero() ? queue_.late_of(flows_.first(c)) : nowhere;
   const bool aged = late != nowhere && now_ - tickets_[late].arrived >= rules_.overload.age_cap;
   const std::uint32_t head = aged ? late : queue_.head(c);
+  if (late != nowhere && !aged) until = after(tickets_[late].arrived, rules_.overload.age_cap);
   if (!queue_.ordered_by_cost(c)) return head;
+  until = instant::min();
   if (now_ - tickets_[head].arrived >= rules_.overload.age_cap) return head;
   const std::uint32_t cheapest = queue_.cheapest(c);
   return cheapest == nowhere || flows_[flow_of(cheapest)].paused ? head : cheapest;
@@ -79,14 +87,28 @@ bool admission::state::step_aside(std::size_t c, std::uint32_t index) {
   return true;
 }
 
+void admission::state::note_fine(std::size_t c, next_waiter& which) noexcept {
+  constexpr duration moment{1};
+  which.fine_until = never;
+  which.fine_in_flight = std::numeric_limits<std::size_t>::max();
+  which.known = learned_;
+  if (rules_.classes[c].start_within > duration::zero() && !queue_.is_late(which.index))
+    which.fine_until = after(after(which.arrived, rules_.classes[c].start_within), moment);
+  if (!rules_.feasibility.enabled || tickets_[which.index].deadline == never) return;
+  if (pace_.known()) which.fine_in_flight = in_flight_;
+  which.fine_until = std::min(which.fine_until, after(latest_start(candidate_of(which.index)), moment));
+}
+
 void admission::state::prepare_heads(effects& out) {
   if (tenant_rates_) resume_flows();
   if (!heads_change_) return;
   for (std::uint32_t left = queue_.waiting_classes(); left != 0; left &= left - 1) {
     const auto c = static_cast<std::size_t>(std::countr_zero(left));
     while ((queue_.waiting_classes() >> c & 1U) != 0) {
-      const std::uint32_t index = next_of(c);
-      if (hopeless(index)) {
+      next_waiter& next = next_in(c);
+      const std::uint32_t index = next.index;
+      const bool fine = known_to_be_fine(next);
+      if (!fine && hopeless(index)) {
         count_miss(c);
         if (rules_.observe) {
           let_through(index, reason::infeasible, constraint::deadline, out);
@@ -96,7 +118,8 @@ void admission::state::prepare_heads(effects& out) {
         watch_overload(c);
         continue;
       }
-      if (step_aside(c, index)) continue;
+      if (!fine && step_aside(c, index)) continue;
+      if (!fine) note_fine(c, next);
       if (!tenant_rates_) break;
       const rate_cells& rates = tenants_[tenant_of(index)].rates;
       const rate_charge charge = candidate_of(index).charge();
@@ -119,22 +142,21 @@ admission::state::choice admission::state::choose() {
     return {};
   }
   // Whose next is within its floor, and who comes after those, by rank.
-  std::array<std::uint32_t, max_workloads> next;
   std::uint32_t within = 0;
   std::uint32_t beyond = 0;
   for (std::size_t rank = 0; rank < class_count_; ++rank) {
     const std::size_t c = by_priority_[rank];
     if ((waiting >> c & 1U) == 0) continue;
-    next[rank] = next_of(c);
-    (ledger_.within_floor(c, tickets_[next[rank]].asked()) ? within : beyond) |= 1U << rank;
+    (entitled(c) ? within : beyond) |= 1U << rank;
   }
   bool blocked = false;
   for (std::uint32_t left : {within, beyond}) {
     for (; left != 0; left &= left - 1) {
       const auto rank = static_cast<std::size_t>(std::countr_zero(left));
       const std::size_t c = by_priority_[rank];
-      const std::uint32_t index = next[rank];
-      constraint bound = ledger_.room(c, tickets_[index].asked());
+      const next_waiter& next = next_in(c);
+      const std::uint32_t index = next.index;
+      constraint bound = ledger_.room(c, next.asked);
       if (bound == constraint::none && rates_.limited()) bound = provider_bound(index);
       if (bound == constraint::none) return {index, blocked};
       if (bound != constraint::pool_slots && bound != constraint::pool_tokens && bound < constraint::provider_requests) continue;
@@ -151,7 +173,7 @@ admission::state::choice admission::state::choose() {
 void admission::state::note_adaptive_bound(std::uint32_t waiting) noexcept {
   for (; waiting != 0 && adaptive_bound_at_ != now_; waiting &= waiting - 1) {
     const auto c = static_cast<std::size_t>(std::countr_zero(waiting));
-    if (ledger_.room(c, tickets_[next_of(c)].asked()) == constraint::pool_slots) adaptive_bound_at_ = now_;
+    if (ledger_.room(c, next_in(c).asked) == constraint::pool_slots) adaptive_bound_at_ = now_;
   }
 }
 

@@ -176,7 +176,30 @@ class admission::state {
   /// One that is paused, because what it waits for may be there already.
   void resume_flow(std::uint32_t flow);
   void resume_all_flows() noexcept;
-  [[nodiscard]] std::uint32_t next_of(std::size_t c) const noexcept;
+  /// Who is next in a class with waiters, as it was found last; found anew when something has moved since.
+  struct next_waiter {
+    std::uint32_t index = nowhere;
+    capacity asked{};
+    instant arrived{};
+    /// When it becomes another one's turn though nothing moves; the past when it may be so at any time.
+    instant until = instant::min();
+    /// It was found that it can be done and keeps its place: up to then, with so many in flight, and by what was known.
+    instant fine_until = instant::min();
+    std::size_t fine_in_flight = 0;
+    std::uint64_t known = 0;
+  };
+  next_waiter& next_in(std::size_t c) noexcept {
+    if (flows_.stirred(c) || now_ >= next_[c].until) [[unlikely]] find_next(c);
+    return next_[c];
+  }
+  [[nodiscard]] std::uint32_t next_of(std::size_t c) noexcept { return next_in(c).index; }
+  void find_next(std::size_t c) noexcept;
+  /// From scratch; says until when it stays so.
+  [[nodiscard]] std::uint32_t look_for_next(std::size_t c, instant& until) const noexcept;
+  [[nodiscard]] bool known_to_be_fine(const next_waiter& which) const noexcept {
+    return now_ < which.fine_until && in_flight_ <= which.fine_in_flight && which.known == learned_;
+  }
+  void note_fine(std::size_t c, next_waiter& which) noexcept;
   [[nodiscard]] choice choose();
   /// Short of the provider's rate: notes when it is there.
   [[nodiscard]] constraint provider_bound(std::uint32_t index) noexcept;
@@ -197,9 +220,9 @@ class admission::state {
   [[nodiscard]] bool may_be_listed(const ticket& which) const noexcept;
   [[nodiscard]] bool nearly_done(const grant& running) const noexcept;
   [[nodiscard]] std::int64_t sunk_in(const grant& running) const noexcept;
-  [[nodiscard]] bool entitled(std::size_t c) const noexcept;
+  [[nodiscard]] bool entitled(std::size_t c) noexcept { return ledger_.within_floor(c, next_in(c).asked); }
   /// When class `c` has waited long enough for its floor.
-  [[nodiscard]] instant restore_at(std::size_t c) const noexcept;
+  [[nodiscard]] instant restore_at(std::size_t c) noexcept;
 
   // Runs.
   void flush_thresholds(effects& out);
@@ -240,7 +263,11 @@ class admission::state {
   /// has the latest deadline of all that came.
   [[nodiscard]] capacity ahead_of(std::uint32_t index) const noexcept;
   /// Whether it could end by its deadline if it started now, as far as is known.
-  [[nodiscard]] bool in_time(const candidate& what) const noexcept { return foresee(what, {}, false).feasible; }
+  [[nodiscard]] bool in_time(const candidate& what) const noexcept {
+    return !rules_.feasibility.enabled || now_ <= latest_start(what);
+  }
+  /// The last instant for that, as long as no more are in flight.
+  [[nodiscard]] instant latest_start(const candidate& what) const noexcept;
   [[nodiscard]] bool hopeless(std::uint32_t index) const noexcept;
   /// The same, with what is ahead of it.
   [[nodiscard]] bool cannot_make_it(std::uint32_t index) const noexcept;
@@ -306,6 +333,8 @@ class admission::state {
   std::array<elastic_cap, max_workloads> elastic_;
   std::uint32_t elastic_classes_ = 0;
   std::array<overload, max_workloads> overloads_;
+  /// How often anything was learned that expectations follow.
+  std::uint64_t learned_ = 0;
   pace pace_;
   /// What a class's work is like: how long it runs, in output tokens' time, and the time that it is given, both averages;
   /// and how many may run at once for that.
@@ -331,6 +360,8 @@ class admission::state {
   std::array<instant, max_workloads> lacking_since_{};
   /// The latest deadline that has come to each class since nobody waited in it.
   std::array<instant, max_workloads> latest_deadline_{};
+
+  std::array<next_waiter, max_workloads> next_{};
 
   /// Classes by priority.
   std::array<std::uint8_t, max_workloads> by_priority_{};

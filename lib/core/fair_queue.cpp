@@ -22,6 +22,7 @@ void fair_queue::enter(std::uint32_t index) {
   one_class& own = classes_[which.workload];
   which.start = std::max(own.now, which.finish);
   own.turns.push({which.start, index, entries_++});
+  if (which.place == 0) stir(which.workload);
 }
 
 void fair_queue::leave(std::uint32_t index) {
@@ -29,6 +30,7 @@ void fair_queue::leave(std::uint32_t index) {
   if (which.paused) {
     paused_.erase(which.place);
   } else {
+    if (which.place == 0) stir(which.workload);
     classes_[which.workload].turns.erase(which.place);
   }
   which.paused = false;
@@ -58,6 +60,7 @@ void fair_queue::serve(std::uint32_t index, std::int64_t tokens) {
   which.finish = start + charge(which, tokens);
   if (!waits) return;
   which.start = which.finish;
+  stir(which.workload);
   own.turns.update(which.place, {which.start, index, entries_++});
 }
 
@@ -70,6 +73,7 @@ void fair_queue::correct(std::uint32_t index, std::int64_t reserved, std::int64_
   // One that waits behind its own work moves with it; one that starts at the present of its class does not.
   if (!has_turn(which) || which.start != old) return;
   which.start = which.finish;
+  stir(which.workload);
   one_class& own = classes_[which.workload];
   own.turns.update(which.place, {which.start, index, own.turns[which.place].number});
 }

@@ -86,6 +86,11 @@ class fair_queue {
   /// How many flows wait for their turn.
   [[nodiscard]] std::size_t size(std::size_t c) const noexcept { return classes_[c].turns.size(); }
 
+  /// Whether it may be another one's turn in class `c`, or something else was said to matter, since that was last settled.
+  [[nodiscard]] bool stirred(std::size_t c) const noexcept { return (stirred_ >> c & 1U) != 0; }
+  void stir(std::size_t c) noexcept { stirred_ |= 1U << c; }
+  void settle(std::size_t c) noexcept { stirred_ &= ~(1U << c); }
+
  private:
   struct turn {
     std::uint64_t start;
@@ -133,6 +138,7 @@ class fair_queue {
   std::array<one_class, max_workloads> classes_;
   dary_heap<rest, rest_order> paused_;
   std::uint32_t entries_ = 0;
+  std::uint32_t stirred_ = ~std::uint32_t{0};
 };
 
 }  // namespace sluice::core

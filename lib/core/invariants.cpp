@@ -68,7 +68,8 @@ bool admission::state::somebody_fits() const noexcept {
     for (std::size_t rank = 0; rank < class_count_; ++rank) {
       const std::size_t c = by_priority_[rank];
       if ((queue_.waiting_classes() >> c & 1U) == 0) continue;
-      const candidate what = candidate_of(next_of(c));
+      instant until;
+      const candidate what = candidate_of(look_for_next(c, until));
       if (ledger_.within_floor(c, what.asked) != floors) continue;
       const constraint bound = ledger_.room(c, what.asked);
       if (bound == constraint::none && rate_bound(what) == constraint::none) return true;

@@ -23,14 +23,18 @@ void wait_queue::join(std::uint32_t index, std::uint32_t which, lane_rank rank) 
     line_of_.resize(tickets_.size());
   }
   lane_of_[index] = which;
-  at(which).waiting.push(item_of(index, tickets_[index].deadline, rank));
-  renew_expiry(which);
+  const ticket& joining = tickets_[index];
+  lane& joined = at(which);
+  joined.waiting.push(item_of(index, joining.deadline, rank));
+  if (places_[index] == 0) renew_first(joined, which, joining.workload);
 }
 
 void wait_queue::take_out(std::uint32_t index) {
   const std::uint32_t which = lane_of_[index];
-  at(which).waiting.erase(places_[index]);
-  renew_expiry(which);
+  const std::uint32_t place = places_[index];
+  lane& from = at(which);
+  from.waiting.erase(place);
+  if (place == 0) renew_first(from, which, tickets_[index].workload);
 }
 
 void wait_queue::push(std::uint32_t index, const placement& where) {
@@ -178,8 +182,8 @@ void wait_queue::renew_bit(std::size_t c) noexcept {
 }
 
 // Few lanes change their first deadline in an event, and those without deadlines are not here at all.
-void wait_queue::renew_expiry(std::uint32_t which) {
-  lane& own = at(which);
+void wait_queue::renew_first(lane& own, std::uint32_t which, std::size_t c) {
+  flows_.stir(c);
   const std::uint64_t key =
       own.waiting.empty() ? no_deadline_key : std::min(own.waiting.front().key, no_deadline_key);
   if (key == own.expiry_key) return;
@@ -237,6 +241,7 @@ std::uint32_t wait_queue::fitting(std::size_t c, std::int64_t tokens, std::uint3
 }
 
 void wait_queue::order_by_cost(std::size_t c, const std::function<std::uint64_t(std::uint32_t)>& cost_of) {
+  flows_.stir(c);
   cost_order& by_cost = classes_[c].by_cost;
   by_cost.start(cost_places_);
   cost_places_.resize(tickets_.size());

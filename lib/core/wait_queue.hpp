@@ -112,7 +112,10 @@ class wait_queue {
 
   /// From now on the cheapest of class `c` is known, by the given expected cost.
   void order_by_cost(std::size_t c, const std::function<std::uint64_t(std::uint32_t)>& cost_of);
-  void forget_costs(std::size_t c) noexcept { classes_[c].by_cost.stop(); }
+  void forget_costs(std::size_t c) noexcept {
+    classes_[c].by_cost.stop();
+    flows_.stir(c);
+  }
   [[nodiscard]] bool ordered_by_cost(std::size_t c) const noexcept { return classes_[c].by_cost.active(); }
   void add_cost(std::uint32_t index, std::uint64_t cost);
   /// The cheapest of class `c`, or `nowhere`.
@@ -168,7 +171,8 @@ class wait_queue {
   [[nodiscard]] std::uint32_t lane_aside_of(run_line& line);
   /// After it was taken out: whoever of its run comes next is shown, if anybody is left.
   void leave_run(std::uint32_t index);
-  void renew_expiry(std::uint32_t which);
+  /// Another one comes first in a lane of class `c`.
+  void renew_first(lane& own, std::uint32_t which, std::size_t c);
   void renew_bit(std::size_t c) noexcept;
   void index_by_size(std::size_t c);
 

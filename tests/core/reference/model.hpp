@@ -17,9 +17,10 @@ class reference_model : public learning {
     const std::size_t c = what.workload.index();
     piece one = candidate(what);
     if (c < classes()) {
-      count_arrival(c);
+      // What has no deadline can miss none.
+      if (what.deadline != never && rules_.feasibility.enabled) note_time_given(c, what.deadline - now_);
+      if (what.deadline != never) count_arrival(c);
       if (counts_[c].overloaded) watch_overload(c);
-      if (what.deadline != never) note_time_given(c, what.deadline - now_);
     }
     constraint bound = constraint::none;
     if (const reason why = objection(one, bound); why != reason::none) {
