@@ -2,6 +2,7 @@
 #include "core/saturating.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 namespace sluice::core {
@@ -79,8 +80,7 @@ constraint admission::state::refined(const candidate& what, constraint bound) co
   return bound;
 }
 
-constraint admission::state::bound_of(std::uint32_t index) const noexcept {
-  const candidate what = candidate_of(index);
+constraint admission::state::bound_of(std::uint32_t index, const candidate& what) const noexcept {
   const ticket& which = tickets_[index];
   if (which.state == ticket::phase::waiting && queue_.is_parked(index))
     return bound_of(runs_.check(what.run, what.price(), what.finalising));
@@ -148,25 +148,27 @@ void admission::state::describe(const candidate& what, constraint bound, decisio
   if (__builtin_sub_overflow(wanted, available, &into.shortfall)) into.shortfall = std::numeric_limits<std::int64_t>::max();
   into.shortfall = std::max<std::int64_t>(0, into.shortfall);
   into.available = std::max<std::int64_t>(0, available);
-  for (std::size_t other = 0; other < class_count_; ++other) {
-    if (other != c && rules_.classes[other].priority <= rules_.classes[c].priority) continue;
+  for (std::uint32_t left = queue_.populated_classes() & (above_[c] | 1U << c); left != 0; left &= left - 1) {
+    const auto other = static_cast<std::size_t>(std::countr_zero(left));
     into.ahead += queue_.size(other);
     add(into.ahead_tokens, narrowed(demand_[other].tokens));
   }
 }
 
-void admission::state::describe_as_it_is(std::uint32_t index, constraint bound, decision& into) const noexcept {
+void admission::state::describe_as_it_is(std::uint32_t index, const candidate& what, constraint bound,
+                                         decision& into) const noexcept {
   const ticket& which = tickets_[index];
-  describe(candidate_of(index), bound, into);
+  describe(what, bound, into);
   if (which.detailed) into.tenant = detail_of(index).who;
   into.waited = now_ - which.arrived;
 }
 
 decision admission::state::describe(std::uint32_t index, constraint bound) const noexcept {
   decision made;
-  describe_as_it_is(index, bound, made);
+  const candidate what = candidate_of(index);
+  describe_as_it_is(index, what, bound, made);
   if (!needs_time_ || tickets_[index].state != ticket::phase::waiting) return made;
-  const forecast expected = foresee(candidate_of(index), ahead_of(index), bound != constraint::deadline);
+  const forecast expected = foresee(what, ahead_of(index), bound != constraint::deadline);
   made.expected_service = expected.service;
   if (made.could_start == never && !queue_.is_parked(index)) made.could_start = expected.start;
   return made;
@@ -237,7 +239,8 @@ void admission::state::record_wait(std::uint32_t index) {
   if (!records_.on()) return;
   decision& made = records_.next();
   made = decision{};
-  describe_as_it_is(index, bound_of(index), made);
+  const candidate what = candidate_of(index);
+  describe_as_it_is(index, what, bound_of(index, what), made);
   --made.ahead;
   made.ahead_tokens -= tickets_[index].tokens;
   made.outcome = outcome::waiting;

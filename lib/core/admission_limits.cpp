@@ -72,15 +72,14 @@ capacity admission::state::ahead_of(std::uint32_t index) const noexcept {
   const std::size_t c = which.workload;
   wide tokens = 0;
   std::int64_t slots = 0;
-  for (std::size_t other = 0; other < class_count_; ++other) {
-    const bool before = other == c ? which.deadline >= latest_deadline_[c] && !queue_.ordered_by_cost(c)
-                                   : rules_.classes[other].priority > rules_.classes[c].priority;
-    if (!before) continue;
+  if (which.deadline >= latest_deadline_[c] && !queue_.ordered_by_cost(c)) {
+    slots = ledger_[c].queued_slots - which.slots;
+    tokens = ledger_[c].queued_tokens - which.tokens;
+  }
+  for (std::uint32_t left = queue_.waiting_classes() & above_[c]; left != 0; left &= left - 1) {
+    const auto other = static_cast<std::size_t>(std::countr_zero(left));
     slots += ledger_[other].queued_slots;
     tokens += ledger_[other].queued_tokens;
-    if (other != c) continue;
-    slots -= which.slots;
-    tokens -= which.tokens;
   }
   return {std::max<std::int64_t>(0, slots),
           static_cast<std::int64_t>(std::clamp<wide>(tokens, 0, std::int64_t{1} << 61))};
@@ -202,7 +201,7 @@ void admission::state::note_time_given(std::size_t c, duration given) noexcept {
   double& average = habits_[c].time_given;
   const auto now = static_cast<double>(std::max(given, duration::zero()).count());
   // Those that come again have less time left: what counts is what fresh work is given.
-  average += (now - average) / (now > average ? 4 : 4 * habit_span);
+  average += (now - average) * (now > average ? 1.0 / 4 : 1.0 / (4 * habit_span));
 }
 
 void admission::state::renew_pace(std::size_t c) noexcept {

@@ -66,6 +66,12 @@ void admission::state::sort_classes() noexcept {
     });
     std::rotate(where, place, place + 1);
   }
+  above_ = {};
+  for (std::size_t c = 0; c < rules_.classes.size(); ++c) {
+    for (std::size_t other = 0; other < rules_.classes.size(); ++other) {
+      if (rules_.classes[other].priority > rules_.classes[c].priority) above_[c] |= 1U << other;
+    }
+  }
 }
 
 expected<void, error> admission::state::reconfigure(policy next, instant now, effects& out) {

@@ -2,6 +2,8 @@
 #include "core/admission_state.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 namespace sluice::core {
 
@@ -9,15 +11,15 @@ namespace sluice::core {
 // nearer deadlines does not make the wait start anew.
 void admission::state::note_lack() noexcept {
   if (!ledger_.anything_needed() && lacking_ == 0) return;
-  lacking_ = 0;
-  for (std::size_t c = 0; c < class_count_; ++c) {
-    if ((queue_.waiting_classes() >> c & 1U) == 0 || !entitled(c)) {
-      lacking_since_[c] = never;
-      continue;
-    }
+  std::uint32_t over = std::exchange(lacking_, 0);
+  for (std::uint32_t left = queue_.waiting_classes(); left != 0; left &= left - 1) {
+    const auto c = static_cast<std::size_t>(std::countr_zero(left));
+    // Only what asks for nothing at all can be within a floor of which nothing is needed.
+    if ((ledger_[c].need == capacity{} && slotless_ == 0) || !entitled(c)) continue;
     lacking_ |= 1U << c;
     lacking_since_[c] = std::min(lacking_since_[c], next_in(c).arrived);
   }
+  for (over &= ~lacking_; over != 0; over &= over - 1) lacking_since_[static_cast<std::size_t>(std::countr_zero(over))] = never;
 }
 
 instant admission::state::restore_at(std::size_t c) noexcept {

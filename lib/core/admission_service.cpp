@@ -44,8 +44,8 @@ void admission::state::find_next(std::size_t c) noexcept {
   found.index = look_for_next(c, found.until);
   found.asked = tickets_[found.index].asked();
   found.arrived = tickets_[found.index].arrived;
-  found.fine_until = instant::min();
   flows_.settle(c);
+  unlooked_ |= 1U << c;
 }
 
 std::uint32_t admission::state::look_for_next(std::size_t c, instant& until) const noexcept {
@@ -87,27 +87,38 @@ bool admission::state::step_aside(std::size_t c, std::uint32_t index) {
   return true;
 }
 
-void admission::state::note_fine(std::size_t c, next_waiter& which) noexcept {
+std::uint32_t admission::state::unlooked() noexcept {
+  if (now_ < fine_.until && in_flight_ <= fine_.in_flight && fine_.learned == learned_) [[likely]]
+    return queue_.waiting_classes() & (flows_.stirred() | unlooked_);
+  fine_ = {never, std::numeric_limits<std::size_t>::max(), learned_};
+  unlooked_ = ~std::uint32_t{0};
+  return queue_.waiting_classes();
+}
+
+void admission::state::note_fine(std::size_t c, const next_waiter& which) noexcept {
   constexpr duration moment{1};
-  which.fine_until = never;
-  which.fine_in_flight = std::numeric_limits<std::size_t>::max();
-  which.known = learned_;
+  unlooked_ &= ~(1U << c);
+  fine_.until = std::min(fine_.until, which.until);
   if (rules_.classes[c].start_within > duration::zero() && !queue_.is_late(which.index))
-    which.fine_until = after(after(which.arrived, rules_.classes[c].start_within), moment);
+    fine_.until = std::min(fine_.until, after(after(which.arrived, rules_.classes[c].start_within), moment));
   if (!rules_.feasibility.enabled || tickets_[which.index].deadline == never) return;
-  if (pace_.known()) which.fine_in_flight = in_flight_;
-  which.fine_until = std::min(which.fine_until, after(latest_start(candidate_of(which.index)), moment));
+  if (pace_.known()) fine_.in_flight = std::min(fine_.in_flight, in_flight_);
+  fine_.until = std::min(fine_.until, after(latest_start(candidate_of(which.index)), moment));
 }
 
 void admission::state::prepare_heads(effects& out) {
   if (tenant_rates_) resume_flows();
   if (!heads_change_) return;
-  for (std::uint32_t left = queue_.waiting_classes(); left != 0; left &= left - 1) {
+  // Those that begin to wait meanwhile are looked at next time; what becomes of one may change what is known of the others.
+  for (std::uint32_t waiting = queue_.waiting_classes();;) {
+    const std::uint32_t left = waiting & (unlooked() | (tenant_rates_ ? waiting : 0));
+    if (left == 0) return;
     const auto c = static_cast<std::size_t>(std::countr_zero(left));
+    waiting &= ~std::uint32_t{1} << c;
     while ((queue_.waiting_classes() >> c & 1U) != 0) {
-      next_waiter& next = next_in(c);
+      const next_waiter& next = next_in(c);
       const std::uint32_t index = next.index;
-      const bool fine = known_to_be_fine(next);
+      const bool fine = (unlooked_ >> c & 1U) == 0;
       if (!fine && hopeless(index)) {
         count_miss(c);
         if (rules_.observe) {

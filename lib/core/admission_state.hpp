@@ -183,10 +183,13 @@ class admission::state {
     instant arrived{};
     /// When it becomes another one's turn though nothing moves; the past when it may be so at any time.
     instant until = instant::min();
-    /// It was found that it can be done and keeps its place: up to then, with so many in flight, and by what was known.
-    instant fine_until = instant::min();
-    std::size_t fine_in_flight = 0;
-    std::uint64_t known = 0;
+  };
+  /// Up to when, with how many in flight, and by what was learned, all that are next and were looked at can still be
+  /// done, keep their place, and are next.
+  struct horizon {
+    instant until = instant::min();
+    std::size_t in_flight = 0;
+    std::uint64_t learned = 0;
   };
   next_waiter& next_in(std::size_t c) noexcept {
     if (flows_.stirred(c) || now_ >= next_[c].until) [[unlikely]] find_next(c);
@@ -196,10 +199,9 @@ class admission::state {
   void find_next(std::size_t c) noexcept;
   /// From scratch; says until when it stays so.
   [[nodiscard]] std::uint32_t look_for_next(std::size_t c, instant& until) const noexcept;
-  [[nodiscard]] bool known_to_be_fine(const next_waiter& which) const noexcept {
-    return now_ < which.fine_until && in_flight_ <= which.fine_in_flight && which.known == learned_;
-  }
-  void note_fine(std::size_t c, next_waiter& which) noexcept;
+  /// The classes whose next must be looked at.
+  [[nodiscard]] std::uint32_t unlooked() noexcept;
+  void note_fine(std::size_t c, const next_waiter& which) noexcept;
   [[nodiscard]] choice choose();
   /// Short of the provider's rate: notes when it is there.
   [[nodiscard]] constraint provider_bound(std::uint32_t index) noexcept;
@@ -274,7 +276,8 @@ class admission::state {
 
   // Explanations.
   /// What stands in the way of a request now, most binding first; `order` when nothing but others does.
-  [[nodiscard]] constraint bound_of(std::uint32_t index) const noexcept;
+  [[nodiscard]] constraint bound_of(std::uint32_t index) const noexcept { return bound_of(index, candidate_of(index)); }
+  [[nodiscard]] constraint bound_of(std::uint32_t index, const candidate& what) const noexcept;
   [[nodiscard]] static constraint bound_of(const budget_verdict& verdict) noexcept;
   /// What a rate has against it: for ever, and now.
   [[nodiscard]] constraint impossible_rate(const candidate& what) const noexcept;
@@ -283,7 +286,7 @@ class admission::state {
   [[nodiscard]] constraint refined(const candidate& what, constraint bound) const noexcept;
   void describe(const candidate& what, constraint bound, decision& into) const noexcept;
   /// Without what is foreseen, which takes longer than all the rest.
-  void describe_as_it_is(std::uint32_t index, constraint bound, decision& into) const noexcept;
+  void describe_as_it_is(std::uint32_t index, const candidate& what, constraint bound, decision& into) const noexcept;
   [[nodiscard]] decision describe(std::uint32_t index, constraint bound) const noexcept;
   void record(const decision& made) {
     if (records_.on()) records_.next() = made;
@@ -362,9 +365,13 @@ class admission::state {
   std::array<instant, max_workloads> latest_deadline_{};
 
   std::array<next_waiter, max_workloads> next_{};
+  /// Whose next was found and not looked at since; and how long what was seen of the others holds.
+  std::uint32_t unlooked_ = 0;
+  horizon fine_{};
 
-  /// Classes by priority.
+  /// Classes by priority; and of each class, those that come before it.
   std::array<std::uint8_t, max_workloads> by_priority_{};
+  std::array<std::uint32_t, max_workloads> above_{};
   std::array<class_statistics, max_workloads> counts_{};
   struct demand {
     std::int64_t slots = 0;

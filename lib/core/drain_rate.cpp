@@ -15,6 +15,10 @@ drain_rate::sums drain_rate::decayed(duration busy_time) const noexcept {
   return {sums_.slots * left, sums_.tokens * left, sums_.time * left + all_time * (1 - left)};
 }
 
+drain_rate::sums drain_rate::extended(duration busy_time) const noexcept {
+  return {sums_.slots, sums_.tokens, sums_.time + static_cast<double>(busy_time.count()) * 1e-9};
+}
+
 void drain_rate::busy(instant now, bool somebody_waits) noexcept {
   now = std::max(now, last_);
   if (waits_) {
@@ -34,7 +38,7 @@ void drain_rate::busy(instant now, bool somebody_waits) noexcept {
 }
 
 void drain_rate::released(std::int64_t slots, std::int64_t tokens, instant now, bool somebody_waits) noexcept {
-  busy(now, somebody_waits);
+  if (!waits_ || !somebody_waits || now - last_ >= grain) busy(now, somebody_waits);
   if (!somebody_waits) return;
   sums_.slots += static_cast<double>(slots);
   sums_.tokens += static_cast<double>(tokens);
@@ -46,7 +50,8 @@ std::optional<duration> drain_rate::estimate(std::int64_t slots_ahead, std::int6
   now = std::max(now, last_);
   if (releases_ < fewest_releases) return std::nullopt;
   if (!waits_ && now - last_busy_ > forgotten_after) return std::nullopt;
-  const sums all = waits_ && now != last_ ? decayed(now - last_) : sums_;
+  const duration since = waits_ ? now - last_ : duration::zero();
+  const sums all = since < grain ? extended(since) : decayed(since);
   if (all.time <= 0) return std::nullopt;
   double seconds = 0;
   if (slots_ahead > 0) seconds = static_cast<double>(slots_ahead) * all.time / all.slots;

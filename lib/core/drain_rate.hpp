@@ -17,6 +17,8 @@ namespace sluice::core {
 /// What is known is forgotten after 10 s without busy time, so that a rate from a bad hour cannot refuse all who would
 /// have shown that it is over.
 ///
+/// What comes free within a millisecond of busy time weighs alike.
+///
 /// An instant earlier than a former one counts as the former one. All: O(1).
 class drain_rate {
  public:
@@ -44,7 +46,11 @@ class drain_rate {
     /// Busy time, in seconds.
     double time = 0;
   };
+  static constexpr duration grain = std::chrono::milliseconds(1);
+
   [[nodiscard]] sums decayed(duration busy_time) const noexcept;
+  /// With the time since, too short to decay anything.
+  [[nodiscard]] sums extended(duration busy_time) const noexcept;
 
   sums sums_{};
   std::uint32_t releases_ = 0;

@@ -88,6 +88,8 @@ class fair_queue {
 
   /// Whether it may be another one's turn in class `c`, or something else was said to matter, since that was last settled.
   [[nodiscard]] bool stirred(std::size_t c) const noexcept { return (stirred_ >> c & 1U) != 0; }
+  /// A bit for each class of which that is true.
+  [[nodiscard]] std::uint32_t stirred() const noexcept { return stirred_; }
   void stir(std::size_t c) noexcept { stirred_ |= 1U << c; }
   void settle(std::size_t c) noexcept { stirred_ &= ~(1U << c); }
 

@@ -1,5 +1,7 @@
 #include "core/overload.hpp"
 
+#include "core/wide.hpp"
+
 #include <algorithm>
 
 namespace sluice::core {
@@ -36,7 +38,7 @@ bool overload::active(instant now) noexcept {
   return active_;
 }
 
-overload::counts& overload::advance(instant now) noexcept {
+overload::counts& overload::move_on(instant now) noexcept {
   constexpr auto around = static_cast<std::int64_t>(buckets);
   const std::int64_t width = std::max<std::int64_t>(1, rules_.window.count() / around);
   const std::int64_t next = floor_division(now.time_since_epoch().count(), width);
@@ -58,14 +60,20 @@ overload::counts& overload::advance(instant now) noexcept {
   }
   // What has slid out of the window may end it before what comes next is counted.
   if (moves) judge();
-  return counts_[place(bucket_)];
+  place_ = place(bucket_);
+  const wide end = wide{bucket_ + 1} * width;
+  ends_ = end > never.time_since_epoch().count() ? never : instant(duration(static_cast<std::int64_t>(end)));
+  return counts_[place_];
 }
 
 void overload::judge() noexcept {
+  if (!rules_.enabled || sum_.missed == 0) {
+    active_ = false;
+    return;
+  }
   const auto arrivals = static_cast<double>(sum_.arrived);
   const auto misses = static_cast<double>(sum_.missed);
-  if (!rules_.enabled) active_ = false;
-  else if (active_) active_ = sum_.missed != 0 && misses >= rules_.leave * arrivals;
+  if (active_) active_ = misses >= rules_.leave * arrivals;
   else active_ = sum_.arrived >= fewest_arrivals && misses > rules_.enter * arrivals;
 }
 

@@ -37,7 +37,9 @@ class overload {
   };
   static constexpr std::size_t buckets = 10;
 
-  [[nodiscard]] counts& advance(instant now) noexcept;
+  /// The bucket of `now`. Most events fall into the one of the event before.
+  [[nodiscard]] counts& advance(instant now) noexcept { return begun_ && now < ends_ ? counts_[place_] : move_on(now); }
+  [[nodiscard]] counts& move_on(instant now) noexcept;
   void judge() noexcept;
 
   overload_policy rules_{};
@@ -45,6 +47,9 @@ class overload {
   counts sum_{};
   /// The number of the bucket that is being filled, counted from the clock's beginning.
   std::int64_t bucket_ = 0;
+  std::size_t place_ = 0;
+  /// When it has been filled.
+  instant ends_ = instant::min();
   bool begun_ = false;
   bool active_ = false;
 };

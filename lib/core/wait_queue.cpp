@@ -14,6 +14,7 @@ void wait_queue::know(std::uint32_t index) noexcept {
   if (joining.sequence > last_.age) last_ = {joining.sequence, 0};
   ++size_;
   ++classes_[joining.workload].size;
+  populated_ |= 1U << joining.workload;
 }
 
 void wait_queue::join(std::uint32_t index, std::uint32_t which, lane_rank rank) {
@@ -148,7 +149,7 @@ bool wait_queue::remove(std::uint32_t index) {
   one_class& own = classes_[c];
   take_out(index);
   --size_;
-  --own.size;
+  if (--own.size == 0) populated_ &= ~(1U << c);
   if ((which & parked_bit) != 0) {
     --own.parked;
     if (!at(which).waiting.empty()) return false;

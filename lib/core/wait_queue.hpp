@@ -58,6 +58,8 @@ class wait_queue {
   [[nodiscard]] std::size_t size(std::size_t c) const noexcept { return classes_[c].size; }
   /// How many of class `c` wait aside.
   [[nodiscard]] std::size_t parked(std::size_t c) const noexcept { return classes_[c].parked; }
+  /// A bit for each class with a waiter, also with one that waits aside.
+  [[nodiscard]] std::uint32_t populated_classes() const noexcept { return populated_; }
   /// A bit for each class with a waiter that waits for its turn.
   [[nodiscard]] std::uint32_t waiting_classes() const noexcept { return waiting_; }
 
@@ -197,6 +199,7 @@ class wait_queue {
   dary_heap<expiry, expiry_order> expiry_;
   std::array<one_class, max_workloads> classes_;
   std::size_t size_ = 0;
+  std::uint32_t populated_ = 0;
   std::uint32_t waiting_ = 0;
 };
 
