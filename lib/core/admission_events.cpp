@@ -65,19 +65,20 @@ request_id admission::state::arrive(const request& what, instant now, effects& o
     }
     return id;
   }
-  await_turn(index, what.may_wait, moved, out);
+  await_turn(index, as, what.may_wait, moved, out);
   finish_event(out);
   return id;
 }
 
-void admission::state::await_turn(std::uint32_t index, bool may_wait, bool moved, effects& out) {
+void admission::state::await_turn(std::uint32_t index, const candidate& as, bool may_wait, bool moved, effects& out) {
   const request_id id = id_of(index);
   const std::size_t c = tickets_[index].workload;
   if (rules_.observe && hopeless(index)) {
     let_through(index, reason::infeasible, constraint::deadline, out);
     return;
   }
-  if (const budget_verdict verdict = pay(index); verdict.what == budget_verdict::kind::wait) {
+  const budget_verdict verdict = as.run == no_run ? budget_verdict{} : pay(index);
+  if (verdict.what == budget_verdict::kind::wait) {
     park(index, verdict.node);
   } else {
     enqueue(index);
@@ -91,23 +92,23 @@ void admission::state::await_turn(std::uint32_t index, bool may_wait, bool moved
   }
   if (!is(id, ticket::phase::waiting)) return;
   if (rules_.observe) {
-    let_through(index, reason::none, bound_of(index), out);
+    let_through(index, reason::none, bound_of(index, as), out);
     return;
   }
   if (!may_wait) {
-    const constraint bound = bound_of(index);
+    const constraint bound = bound_of(index, as);
     const bool rate = bound >= constraint::provider_requests && bound <= constraint::tenant_output;
     reject_waiter(index, rate ? reason::rate_limited : reason::no_room, bound, out);
     serve(out);
-  } else if (cannot_make_it(index)) {
-    reject_waiter(index, reason::infeasible, bound_of(index), out);
+  } else if (cannot_make_it(index, as)) {
+    reject_waiter(index, reason::infeasible, bound_of(index, as), out);
     serve(out);
   } else if (shed(index, out)) {
     serve(out);
   }
   if (!is(id, ticket::phase::waiting)) return;
   latest_deadline_[c] = std::max(latest_deadline_[c], tickets_[index].deadline);
-  record_wait(index);
+  record_wait(index, as);
 }
 
 request_id admission::state::enter(const request& what, instant now) {

@@ -235,11 +235,10 @@ void admission::state::let_through(std::uint32_t index, reason why, constraint b
   out.list.push_back({effect::kind::granted, 0, id_of(index), which.tag, {}});
 }
 
-void admission::state::record_wait(std::uint32_t index) {
+void admission::state::record_wait(std::uint32_t index, const candidate& what) {
   if (!records_.on()) return;
   decision& made = records_.next();
   made = decision{};
-  const candidate what = candidate_of(index);
   describe_as_it_is(index, what, bound_of(index, what), made);
   --made.ahead;
   made.ahead_tokens -= tickets_[index].tokens;

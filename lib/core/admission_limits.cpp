@@ -62,11 +62,6 @@ instant admission::state::latest_start(const candidate& what) const noexcept {
   return what.deadline - duration(static_cast<std::int64_t>(share));
 }
 
-bool admission::state::hopeless(std::uint32_t index) const noexcept {
-  if (tickets_[index].deadline == never || !rules_.feasibility.enabled) return false;
-  return !in_time(candidate_of(index));
-}
-
 capacity admission::state::ahead_of(std::uint32_t index) const noexcept {
   const ticket& which = tickets_[index];
   const std::size_t c = which.workload;
@@ -85,16 +80,12 @@ capacity admission::state::ahead_of(std::uint32_t index) const noexcept {
           static_cast<std::int64_t>(std::clamp<wide>(tokens, 0, std::int64_t{1} << 61))};
 }
 
-bool admission::state::cannot_make_it(std::uint32_t index) const noexcept {
-  if (tickets_[index].deadline == never || !rules_.feasibility.enabled || queue_.is_parked(index)) return false;
-  return !foresee(candidate_of(index), ahead_of(index), true).feasible;
-}
-
 // When there is less, or it comes more slowly, what was feasible may be so no longer.
 void admission::state::reject_infeasible(effects& out) {
   if (!rules_.feasibility.enabled) return;
   for (std::uint32_t index = 0; index < tickets_.size() && !queue_.empty(); ++index) {
-    if (tickets_[index].state != ticket::phase::waiting || !cannot_make_it(index)) continue;
+    if (tickets_[index].state != ticket::phase::waiting || !cannot_make_it(index, candidate_of(index)))
+      continue;
     const std::size_t c = tickets_[index].workload;
     count_miss(c);
     reject_waiter(index, reason::infeasible, bound_of(index), out);

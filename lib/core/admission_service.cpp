@@ -26,17 +26,15 @@ void admission::state::finish_event(effects& out) {
   if (!pending_.empty()) flush_thresholds(out);
 }
 
-bool admission::state::expire(effects& out) {
-  bool anybody = false;
+bool admission::state::expire_all(effects& out) {
   while (queue_.earliest_deadline() <= now_) {
     const std::uint32_t index = queue_.earliest();
     const std::size_t c = tickets_[index].workload;
     count_miss(c);
     reject_waiter(index, reason::deadline_in_queue, bound_of(index), out);
     watch_overload(c);
-    anybody = true;
   }
-  return anybody;
+  return true;
 }
 
 void admission::state::find_next(std::size_t c) noexcept {
@@ -79,14 +77,6 @@ void admission::state::resume_all_flows() noexcept {
   }
 }
 
-// Who is late already gains little by being served before those that need not be.
-bool admission::state::step_aside(std::size_t c, std::uint32_t index) {
-  const duration promise = rules_.classes[c].start_within;
-  if (promise <= duration::zero() || queue_.is_late(index) || now_ - tickets_[index].arrived <= promise) return false;
-  queue_.make_late(index, place_of(index).rank);
-  return true;
-}
-
 std::uint32_t admission::state::unlooked() noexcept {
   if (now_ < fine_.until && in_flight_ <= fine_.in_flight && fine_.learned == learned_) [[likely]]
     return queue_.waiting_classes() & (flows_.stirred() | unlooked_);
@@ -95,15 +85,36 @@ std::uint32_t admission::state::unlooked() noexcept {
   return queue_.waiting_classes();
 }
 
-void admission::state::note_fine(std::size_t c, const next_waiter& which) noexcept {
+// Who is late already gains little by being served before those that need not be.
+bool admission::state::found_fine(std::size_t c, const next_waiter& which, effects& out) {
   constexpr duration moment{1};
+  const std::uint32_t index = which.index;
+  instant until = which.until;
+  if (rules_.feasibility.enabled && tickets_[index].deadline != never) {
+    const instant latest = latest_start_of(index);
+    if (now_ > latest) {
+      count_miss(c);
+      if (rules_.observe) {
+        let_through(index, reason::infeasible, constraint::deadline, out);
+      } else {
+        reject_waiter(index, reason::infeasible, constraint::deadline, out);
+      }
+      watch_overload(c);
+      return false;
+    }
+    until = std::min(until, after(latest, moment));
+    if (pace_.known()) fine_.in_flight = std::min(fine_.in_flight, in_flight_);
+  }
+  if (const duration promise = rules_.classes[c].start_within; promise > duration::zero() && !queue_.is_late(index)) {
+    if (now_ - which.arrived > promise) {
+      queue_.make_late(index, place_of(index).rank);
+      return false;
+    }
+    until = std::min(until, after(after(which.arrived, promise), moment));
+  }
+  fine_.until = std::min(fine_.until, until);
   unlooked_ &= ~(1U << c);
-  fine_.until = std::min(fine_.until, which.until);
-  if (rules_.classes[c].start_within > duration::zero() && !queue_.is_late(which.index))
-    fine_.until = std::min(fine_.until, after(after(which.arrived, rules_.classes[c].start_within), moment));
-  if (!rules_.feasibility.enabled || tickets_[which.index].deadline == never) return;
-  if (pace_.known()) fine_.in_flight = std::min(fine_.in_flight, in_flight_);
-  fine_.until = std::min(fine_.until, after(latest_start(candidate_of(which.index)), moment));
+  return true;
 }
 
 void admission::state::prepare_heads(effects& out) {
@@ -118,19 +129,7 @@ void admission::state::prepare_heads(effects& out) {
     while ((queue_.waiting_classes() >> c & 1U) != 0) {
       const next_waiter& next = next_in(c);
       const std::uint32_t index = next.index;
-      const bool fine = (unlooked_ >> c & 1U) == 0;
-      if (!fine && hopeless(index)) {
-        count_miss(c);
-        if (rules_.observe) {
-          let_through(index, reason::infeasible, constraint::deadline, out);
-        } else {
-          reject_waiter(index, reason::infeasible, constraint::deadline, out);
-        }
-        watch_overload(c);
-        continue;
-      }
-      if (!fine && step_aside(c, index)) continue;
-      if (!fine) note_fine(c, next);
+      if ((unlooked_ >> c & 1U) != 0 && !found_fine(c, next, out)) continue;
       if (!tenant_rates_) break;
       const rate_cells& rates = tenants_[tenant_of(index)].rates;
       const rate_charge charge = candidate_of(index).charge();

@@ -138,7 +138,7 @@ class admission::state {
   void forget(std::uint32_t index) noexcept;
   void drop_detail(std::uint32_t index) noexcept;
   /// What becomes of a request that does not start at once.
-  void await_turn(std::uint32_t index, bool may_wait, bool moved, effects& out);
+  void await_turn(std::uint32_t index, const candidate& as, bool may_wait, bool moved, effects& out);
   void enqueue(std::uint32_t index);
   void dequeue(std::uint32_t index);
   void change_hold(std::uint32_t index, std::int64_t hold) noexcept;
@@ -167,11 +167,11 @@ class admission::state {
   void settle(effects& out);
   void finish_event(effects& out);
   /// Whether anybody had to go.
-  bool expire(effects& out);
+  bool expire(effects& out) { return queue_.earliest_deadline() <= now_ && expire_all(out); }
+  bool expire_all(effects& out);
   void serve(effects& out);
   /// Takes away what keeps a class's next from being its next: those that can no longer be done, tenants without rate.
   void prepare_heads(effects& out);
-  [[nodiscard]] bool step_aside(std::size_t c, std::uint32_t index);
   void resume_flows() noexcept;
   /// One that is paused, because what it waits for may be there already.
   void resume_flow(std::uint32_t flow);
@@ -199,9 +199,10 @@ class admission::state {
   void find_next(std::size_t c) noexcept;
   /// From scratch; says until when it stays so.
   [[nodiscard]] std::uint32_t look_for_next(std::size_t c, instant& until) const noexcept;
+  /// The next of a class is found to be fine as it is, or taken out of its place.
+  [[nodiscard]] bool found_fine(std::size_t c, const next_waiter& which, effects& out);
   /// The classes whose next must be looked at.
   [[nodiscard]] std::uint32_t unlooked() noexcept;
-  void note_fine(std::size_t c, const next_waiter& which) noexcept;
   [[nodiscard]] choice choose();
   /// Short of the provider's rate: notes when it is there.
   [[nodiscard]] constraint provider_bound(std::uint32_t index) noexcept;
@@ -270,9 +271,18 @@ class admission::state {
   }
   /// The last instant for that, as long as no more are in flight.
   [[nodiscard]] instant latest_start(const candidate& what) const noexcept;
-  [[nodiscard]] bool hopeless(std::uint32_t index) const noexcept;
+  [[nodiscard]] bool hopeless(std::uint32_t index) const noexcept {
+    return rules_.feasibility.enabled && now_ > latest_start_of(index);
+  }
+  [[nodiscard]] instant latest_start_of(std::uint32_t index) const noexcept {
+    const instant deadline = tickets_[index].deadline;
+    return deadline == never || services_.empty() ? deadline : latest_start(candidate_of(index));
+  }
   /// The same, with what is ahead of it.
-  [[nodiscard]] bool cannot_make_it(std::uint32_t index) const noexcept;
+  [[nodiscard]] bool cannot_make_it(std::uint32_t index, const candidate& what) const noexcept {
+    if (what.deadline == never || !rules_.feasibility.enabled || queue_.is_parked(index)) return false;
+    return !foresee(what, ahead_of(index), true).feasible;
+  }
 
   // Explanations.
   /// What stands in the way of a request now, most binding first; `order` when nothing but others does.
@@ -291,7 +301,7 @@ class admission::state {
   void record(const decision& made) {
     if (records_.on()) records_.next() = made;
   }
-  void record_wait(std::uint32_t index);
+  void record_wait(std::uint32_t index, const candidate& what);
   void record_preemption(std::uint32_t index);
 
   policy rules_;
