@@ -155,28 +155,6 @@ void admission::state::park(std::uint32_t index, std::uint32_t node) {
   runs_.parked(node) = queue_.park(index, more.rank, runs_.parked(node));
 }
 
-void admission::state::dequeue(std::uint32_t index) {
-  const ticket& which = tickets_[index];
-  const std::size_t c = which.workload;
-  if (which.slots == 0) --slotless_;
-  demand_[c].slots -= which.slots;
-  demand_[c].tokens -= which.tokens;
-  if (queue_.is_parked(index)) {
-    detail& more = detail_of(index);
-    if (queue_.remove(index)) runs_.parked(more.parked_at) = nowhere;
-    more.parked_at = no_run;
-  } else {
-    const std::uint32_t flow = flow_of(index);
-    const bool paused = flows_[flow].paused;
-    if (!paused) ledger_.unqueue(c, which.slots, which.tokens);
-    static_cast<void>(queue_.remove(index));
-    // Perhaps it was what the others of its tenant waited behind.
-    if (paused && flows_[flow].waiting != 0) resume_flow(flow);
-  }
-  if (queue_.size(c) == 0) latest_deadline_[c] = instant{};
-  if (needs_time_ && queue_.empty()) drain_.busy(now_, false);
-}
-
 void admission::state::correct_charges(std::uint32_t index, const usage& used) {
   const ticket& which = tickets_[index];
   flows_.correct(flow_of(index), which.tokens, used.input_tokens + used.output_tokens);

@@ -10,7 +10,6 @@ namespace sluice::core {
 // What counts is the oldest head that has waited within the floor since the class last got something: that others come with
 // nearer deadlines does not make the wait start anew.
 void admission::state::note_lack() noexcept {
-  if (!ledger_.anything_needed() && lacking_ == 0) return;
   std::uint32_t over = std::exchange(lacking_, 0);
   for (std::uint32_t left = queue_.waiting_classes(); left != 0; left &= left - 1) {
     const auto c = static_cast<std::size_t>(std::countr_zero(left));
@@ -30,7 +29,7 @@ instant admission::state::restore_at(std::size_t c) noexcept {
   return std::min(due, after(head.arrived, (head.deadline - head.arrived) / 2));
 }
 
-void admission::state::restore(effects& out) {
+void admission::state::restore_floors(effects& out) {
   note_lack();
   if (stoppable_.empty() || lacking_ == 0) return;
   capacity target{};

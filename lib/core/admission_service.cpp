@@ -77,12 +77,9 @@ void admission::state::resume_all_flows() noexcept {
   }
 }
 
-std::uint32_t admission::state::unlooked() noexcept {
-  if (now_ < fine_.until && in_flight_ <= fine_.in_flight && fine_.learned == learned_) [[likely]]
-    return queue_.waiting_classes() & (flows_.stirred() | unlooked_);
+std::uint32_t admission::state::forget_what_was_fine() noexcept {
   fine_ = {never, std::numeric_limits<std::size_t>::max(), learned_};
-  unlooked_ = ~std::uint32_t{0};
-  return queue_.waiting_classes();
+  return unlooked_ = ~std::uint32_t{0};
 }
 
 // Who is late already gains little by being served before those that need not be.
@@ -119,7 +116,6 @@ bool admission::state::found_fine(std::size_t c, const next_waiter& which, effec
 
 void admission::state::prepare_heads(effects& out) {
   if (tenant_rates_) resume_flows();
-  if (!heads_change_) return;
   // Those that begin to wait meanwhile are looked at next time; what becomes of one may change what is known of the others.
   for (std::uint32_t waiting = queue_.waiting_classes();;) {
     const std::uint32_t left = waiting & (unlooked() | (tenant_rates_ ? waiting : 0));
@@ -141,16 +137,18 @@ void admission::state::prepare_heads(effects& out) {
   }
 }
 
+inline bool admission::state::may_start_any() noexcept {
+  rate_wake_ = never;
+  if (paused_until_ > now_) return false;
+  if (ledger_.free().slots > 0 || slotless_ != 0) return true;
+  if (adaptive_.enabled()) note_adaptive_bound(queue_.waiting_classes());
+  return false;
+}
+
 // Heads within their floor come first, then the others by priority. One that waits for room in the pool, or for the
 // provider's rate, lets those behind it pass only within bounds; one that waits for something of its own stands in nobody's way.
 admission::state::choice admission::state::choose() {
-  rate_wake_ = never;
-  if (paused_until_ > now_) return {};
   const std::uint32_t waiting = queue_.waiting_classes();
-  if (ledger_.free().slots <= 0 && slotless_ == 0) {
-    if (adaptive_.enabled()) note_adaptive_bound(waiting);
-    return {};
-  }
   // Whose next is within its floor, and who comes after those, by rank.
   std::uint32_t within = 0;
   std::uint32_t beyond = 0;
@@ -228,11 +226,34 @@ std::uint32_t admission::state::small_one(std::size_t c, std::uint32_t head) {
 
 void admission::state::serve(effects& out) {
   while (!queue_.empty()) {
-    prepare_heads(out);
+    if (tenant_rates_ || (heads_change_ && unlooked() != 0)) prepare_heads(out);
+    if (!may_start_any()) return;
     const choice next = choose();
     if (next.index == nowhere) return;
     start_waiter(next, out);
   }
+}
+
+void admission::state::dequeue(std::uint32_t index) {
+  const ticket& which = tickets_[index];
+  const std::size_t c = which.workload;
+  if (which.slots == 0) --slotless_;
+  demand_[c].slots -= which.slots;
+  demand_[c].tokens -= which.tokens;
+  if (queue_.is_parked(index)) {
+    detail& more = detail_of(index);
+    if (queue_.remove(index)) runs_.parked(more.parked_at) = nowhere;
+    more.parked_at = no_run;
+  } else {
+    const std::uint32_t flow = flow_of(index);
+    const bool paused = flows_[flow].paused;
+    if (!paused) ledger_.unqueue(c, which.slots, which.tokens);
+    static_cast<void>(queue_.remove(index));
+    // Perhaps it was what the others of its tenant waited behind.
+    if (paused && flows_[flow].waiting != 0) resume_flow(flow);
+  }
+  if (queue_.size(c) == 0) latest_deadline_[c] = instant{};
+  if (needs_time_ && queue_.empty()) drain_.busy(now_, false);
 }
 
 void admission::state::start_waiter(const choice& which, effects& out) {
@@ -255,6 +276,14 @@ void admission::state::ask_for_wake(effects& out) {
   }
   instant next = std::min({armed_, queue_.earliest_deadline(), flows_.next_resume(), rate_wake_});
   if (paused_until_ > now_) next = std::min(next, paused_until_);
+  if (lacking_ != 0 || elastic_classes_ != 0) next = std::min(next, next_change());
+  if (next >= armed_) return;
+  armed_ = next;
+  out.list.push_back({effect::kind::wake_at, 0, {}, 0, next});
+}
+
+instant admission::state::next_change() noexcept {
+  instant next = never;
   if (!stoppable_.empty()) {
     for (std::uint32_t left = lacking_; left != 0; left &= left - 1) {
       const auto c = static_cast<std::size_t>(std::countr_zero(left));
@@ -269,9 +298,7 @@ void admission::state::ask_for_wake(effects& out) {
     const instant again = after(now_, std::max<duration>(rules_.classes[c].elastic.window / 2, shortest_look));
     next = std::min(next, elastic_[c].next_update() > now_ ? elastic_[c].next_update() : again);
   }
-  if (next >= armed_) return;
-  armed_ = next;
-  out.list.push_back({effect::kind::wake_at, 0, {}, 0, next});
+  return next;
 }
 
 bool admission::state::shed(std::uint32_t newcomer, effects& out) {

@@ -202,7 +202,13 @@ class admission::state {
   /// The next of a class is found to be fine as it is, or taken out of its place.
   [[nodiscard]] bool found_fine(std::size_t c, const next_waiter& which, effects& out);
   /// The classes whose next must be looked at.
-  [[nodiscard]] std::uint32_t unlooked() noexcept;
+  [[nodiscard]] std::uint32_t unlooked() noexcept {
+    const bool holds = now_ < fine_.until && in_flight_ <= fine_.in_flight && fine_.learned == learned_;
+    return queue_.waiting_classes() & (holds ? flows_.stirred() | unlooked_ : forget_what_was_fine());
+  }
+  std::uint32_t forget_what_was_fine() noexcept;
+  /// Whether that may be anybody at all.
+  [[nodiscard]] bool may_start_any() noexcept;
   [[nodiscard]] choice choose();
   /// Short of the provider's rate: notes when it is there.
   [[nodiscard]] constraint provider_bound(std::uint32_t index) noexcept;
@@ -212,13 +218,18 @@ class admission::state {
   [[nodiscard]] std::uint32_t small_one(std::size_t c, std::uint32_t head);
   void start_waiter(const choice& which, effects& out);
   void ask_for_wake(effects& out);
+  /// When floors are due, and limits move.
+  [[nodiscard]] instant next_change() noexcept;
 
   [[nodiscard]] bool somebody_fits() const noexcept;
   [[nodiscard]] std::optional<std::string> broken_runs() const;
 
   // Restoration of floors.
   void note_lack() noexcept;
-  void restore(effects& out);
+  void restore(effects& out) {
+    if (ledger_.anything_needed() || lacking_ != 0) restore_floors(out);
+  }
+  void restore_floors(effects& out);
   void reclaim(std::size_t c, capacity target, effects& out);
   [[nodiscard]] bool may_be_listed(const ticket& which) const noexcept;
   [[nodiscard]] bool nearly_done(const grant& running) const noexcept;

@@ -42,7 +42,7 @@ class dary_heap {
   void reserve(std::size_t n) { items_.reserve(n + offset); }
 
   void push(Item item) {
-    if (items_.size() < size_ + 1 + offset) items_.resize(size_ + 1 + offset);
+    if (items_.size() < size_ + 1 + offset) [[unlikely]] grow();
     ++size_;
     sift_up(size_ - 1, item);
   }
@@ -51,7 +51,6 @@ class dary_heap {
   void erase(std::size_t place) {
     const Item last = at(size_ - 1);
     --size_;
-    items_.pop_back();
     if (place == size_) return;
     settle(place, last);
   }
@@ -70,6 +69,8 @@ class dary_heap {
   static constexpr std::size_t arity = 4;
   // Children of node i stand at 4i+1 … 4i+4; three unused items in front make each such group start a line.
   static constexpr std::size_t offset = 3;
+
+  [[gnu::noinline]] void grow() { items_.resize(size_ + 1 + offset); }
 
   Item& at(std::size_t place) noexcept { return items_[place + offset]; }
   const Item& at(std::size_t place) const noexcept { return items_[place + offset]; }

@@ -17,26 +17,6 @@ std::uint32_t fair_queue::open(std::size_t c, std::uint32_t tenant, std::int64_t
   return index;
 }
 
-void fair_queue::enter(std::uint32_t index) {
-  flow& which = flows_[index];
-  one_class& own = classes_[which.workload];
-  which.start = std::max(own.now, which.finish);
-  own.turns.push({which.start, index, entries_++});
-  if (which.place == 0) stir(which.workload);
-}
-
-void fair_queue::leave(std::uint32_t index) {
-  flow& which = flows_[index];
-  if (which.paused) {
-    paused_.erase(which.place);
-  } else {
-    if (which.place == 0) stir(which.workload);
-    classes_[which.workload].turns.erase(which.place);
-  }
-  which.paused = false;
-  which.place = nowhere;
-}
-
 void fair_queue::pause(std::uint32_t index, instant until) {
   leave(index);
   flows_[index].paused = true;
@@ -49,19 +29,6 @@ std::uint32_t fair_queue::resume_one(instant now) {
   leave(index);
   enter(index);
   return index;
-}
-
-void fair_queue::serve(std::uint32_t index, std::int64_t tokens) {
-  flow& which = flows_[index];
-  one_class& own = classes_[which.workload];
-  const bool waits = has_turn(which);
-  const std::uint64_t start = waits ? which.start : std::max(own.now, which.finish);
-  own.now = std::max(own.now, start);
-  which.finish = start + charge(which, tokens);
-  if (!waits) return;
-  which.start = which.finish;
-  stir(which.workload);
-  own.turns.update(which.place, {which.start, index, entries_++});
 }
 
 void fair_queue::correct(std::uint32_t index, std::int64_t reserved, std::int64_t used) {

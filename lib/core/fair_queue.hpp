@@ -143,4 +143,38 @@ class fair_queue {
   std::uint32_t stirred_ = ~std::uint32_t{0};
 };
 
+// What happens whenever something waits or starts costs no call.
+inline void fair_queue::enter(std::uint32_t index) {
+  flow& which = flows_[index];
+  one_class& own = classes_[which.workload];
+  which.start = std::max(own.now, which.finish);
+  own.turns.push({which.start, index, entries_++});
+  if (which.place == 0) stir(which.workload);
+}
+
+inline void fair_queue::leave(std::uint32_t index) {
+  flow& which = flows_[index];
+  if (which.paused) {
+    paused_.erase(which.place);
+  } else {
+    if (which.place == 0) stir(which.workload);
+    classes_[which.workload].turns.erase(which.place);
+  }
+  which.paused = false;
+  which.place = nowhere;
+}
+
+inline void fair_queue::serve(std::uint32_t index, std::int64_t tokens) {
+  flow& which = flows_[index];
+  one_class& own = classes_[which.workload];
+  const bool waits = has_turn(which);
+  const std::uint64_t start = waits ? which.start : std::max(own.now, which.finish);
+  own.now = std::max(own.now, start);
+  which.finish = start + charge(which, tokens);
+  if (!waits) return;
+  which.start = which.finish;
+  stir(which.workload);
+  own.turns.update(which.place, {which.start, index, entries_++});
+}
+
 }  // namespace sluice::core

@@ -13,6 +13,7 @@
 
 #include <sluice/core/workload.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -79,7 +80,7 @@ class wait_queue {
     return late.waiting.empty() ? nowhere : late.waiting.front().index;
   }
   [[nodiscard]] bool is_late(std::uint32_t index) const noexcept {
-    return (lane_of_[index] & aside_bits) == 0 && lane_of_[index] % lanes_per_flow == 2;
+    return (lane_of_[index] & (aside_bits | run_bit)) == 0 && lane_of_[index] % lanes_per_flow == 2;
   }
   /// From now on it comes after all of its flow that are not late.
   void make_late(std::uint32_t index, std::uint64_t rank);
@@ -89,7 +90,7 @@ class wait_queue {
   }
   /// Precondition: it is not parked.
   [[nodiscard]] std::uint32_t flow_of(std::uint32_t index) const noexcept {
-    return line_of_[index] != nowhere ? lines_[line_of_[index]].flow : lane_of_[index] / lanes_per_flow;
+    return is_of_run(index) ? lines_[line_of_[index]].flow : lane_of_[index] / lanes_per_flow;
   }
   [[nodiscard]] bool is_parked(std::uint32_t index) const noexcept { return (lane_of_[index] & parked_bit) != 0; }
 
@@ -157,6 +158,8 @@ class wait_queue {
   static constexpr std::uint32_t parked_bit = 0x8000'0000;
   static constexpr std::uint32_t behind_bit = 0x4000'0000;
   static constexpr std::uint32_t aside_bits = parked_bit | behind_bit;
+  /// In `lane_of_` alone: it is in the line of a run.
+  static constexpr std::uint32_t run_bit = 0x2000'0000;
   static constexpr std::uint32_t lanes_per_flow = 4;
 
   [[nodiscard]] lane& at(std::uint32_t which) noexcept {
@@ -165,8 +168,10 @@ class wait_queue {
   [[nodiscard]] const lane& at(std::uint32_t which) const noexcept {
     return (which & aside_bits) != 0 ? aside_[which & ~aside_bits] : lanes_[which];
   }
+  [[nodiscard]] bool is_of_run(std::uint32_t index) const noexcept { return (lane_of_[index] & run_bit) != 0; }
   void know(std::uint32_t index) noexcept;
   void join(std::uint32_t index, std::uint32_t which, lane_rank rank);
+  void join_line(std::uint32_t index, std::uint32_t which, lane_rank rank, std::uint32_t line);
   void take_out(std::uint32_t index);
   [[nodiscard]] std::uint32_t lane_aside();
   void join_run(std::uint32_t index, const placement& where);
@@ -174,7 +179,16 @@ class wait_queue {
   /// After it was taken out: whoever of its run comes next is shown, if anybody is left.
   void leave_run(std::uint32_t index);
   /// Another one comes first in a lane of class `c`.
-  void renew_first(lane& own, std::uint32_t which, std::size_t c);
+  void renew_first(lane& own, std::uint32_t which, std::size_t c) {
+    flows_.stir(c);
+    const std::uint64_t key =
+        own.waiting.empty() ? no_deadline_key : std::min(own.waiting.front().key, no_deadline_key);
+    // Few lanes change their first deadline in an event, and those without deadlines are not there at all.
+    if (key != own.expiry_key) renew_expiry(own, which, key);
+  }
+  void renew_expiry(lane& own, std::uint32_t which, std::uint64_t key);
+  /// Room for all tickets that there are.
+  void reach();
   void renew_bit(std::size_t c) noexcept;
   void index_by_size(std::size_t c);
 
@@ -182,7 +196,7 @@ class wait_queue {
   fair_queue& flows_;
   std::vector<std::uint32_t> places_;
   std::vector<std::uint32_t> lane_of_;
-  /// The line of its run, or `nowhere`.
+  /// The line of its run, for those that are in one.
   std::vector<std::uint32_t> line_of_;
   shed_index::links links_;
   std::vector<std::uint32_t> cost_places_;
@@ -202,5 +216,92 @@ class wait_queue {
   std::uint32_t populated_ = 0;
   std::uint32_t waiting_ = 0;
 };
+
+// These two are what waiting costs.
+[[gnu::always_inline]] inline void wait_queue::renew_bit(std::size_t c) noexcept {
+  if (flows_.size(c) == 0) {
+    waiting_ &= ~(1U << c);
+  } else {
+    waiting_ |= 1U << c;
+  }
+}
+
+[[gnu::always_inline]] inline void wait_queue::know(std::uint32_t index) noexcept {
+  const ticket& joining = tickets_[index];
+  if (joining.sequence > last_.age) last_ = joining.sequence;
+  ++size_;
+  ++classes_[joining.workload].size;
+  populated_ |= 1U << joining.workload;
+}
+
+[[gnu::always_inline]] inline void wait_queue::join(std::uint32_t index, std::uint32_t which, lane_rank rank) {
+  if (places_.size() <= index) [[unlikely]] reach();
+  const ticket& joining = tickets_[index];
+  lane_of_[index] = which;
+  lane& joined = at(which);
+  joined.waiting.push(item_of(index, joining.deadline, rank));
+  if (places_[index] == 0) renew_first(joined, which, joining.workload);
+}
+
+[[gnu::always_inline]] inline void wait_queue::take_out(std::uint32_t index) {
+  const std::uint32_t which = lane_of_[index] & ~run_bit;
+  const std::uint32_t place = places_[index];
+  lane& from = at(which);
+  from.waiting.erase(place);
+  if (place == 0) renew_first(from, which, tickets_[index].workload);
+}
+
+[[gnu::always_inline]] inline void wait_queue::push(std::uint32_t index, const placement& where) {
+  lanes_.reach(lanes_per_flow * where.flow + lanes_per_flow - 1, lane_order{&tickets_, &places_});
+  const ticket& joining = tickets_[index];
+  know(index);
+  if (where.root == nowhere) [[likely]] {
+    join(index, lanes_per_flow * where.flow + (where.continuing ? 1 : 0), where.rank);
+  } else {
+    join_run(index, where);
+  }
+  flow& mine = flows_[where.flow];
+  mine.slots += joining.slots;
+  mine.tokens += joining.tokens;
+  if (mine.waiting++ == 0) {
+    flows_.enter(where.flow);
+    waiting_ |= 1U << joining.workload;
+  }
+  shed_index& by_size = classes_[joining.workload].by_size;
+  if (!by_size.active()) return;
+  if (links_.size() < tickets_.size()) links_.resize(tickets_.size());
+  by_size.add(links_, index, joining.tokens, [this](std::uint32_t other) { return tickets_[other].sequence; });
+}
+
+[[gnu::always_inline]] inline bool wait_queue::remove(std::uint32_t index) {
+  const ticket& leaving = tickets_[index];
+  const std::size_t c = leaving.workload;
+  const std::uint32_t which = lane_of_[index];
+  one_class& own = classes_[c];
+  take_out(index);
+  --size_;
+  if (--own.size == 0) populated_ &= ~(1U << c);
+  if ((which & parked_bit) != 0) {
+    --own.parked;
+    if (!at(which).waiting.empty()) return false;
+    unused_aside_.push_back(which & ~parked_bit);
+    return true;
+  }
+  if (own.by_size.active()) own.by_size.remove(links_, index, leaving.tokens);
+  if (own.by_cost.active()) own.by_cost.remove(cost_places_[index]);
+  if (own.size == own.parked) own.by_size.stop();
+  const std::uint32_t from = flow_of(index);
+  if ((which & run_bit) != 0) [[unlikely]] leave_run(index);
+  flow& mine = flows_[from];
+  mine.slots -= leaving.slots;
+  mine.tokens -= leaving.tokens;
+  if (--mine.waiting == 0) {
+    flows_.leave(from);
+    renew_bit(c);
+  } else if ((which & run_bit) == 0 && !lanes_[which].waiting.empty()) {
+    __builtin_prefetch(&tickets_[lanes_[which].waiting.front().index]);
+  }
+  return false;
+}
 
 }  // namespace sluice::core
