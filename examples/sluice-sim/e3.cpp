@@ -75,8 +75,8 @@ struct lending {
 
 // The busy class has everything before the other one comes; what counts is from then on.
 lending lend(std::uint64_t seed, std::vector<series>* plots) {
-  constexpr instant other_comes = instant{} + 10s;
-  constexpr instant end = other_comes + 60s;
+  static constexpr instant other_comes = instant{} + 10s;
+  static constexpr instant end = other_comes + 60s;
   rig on(shared_provider(seed));
   sim::random draw(seed);
   const auto phase = [&draw] { return duration(draw.between(0, duration(1s).count() - 1)); };
