@@ -2,8 +2,6 @@
 /// The arms that experiments put side by side, and how one of them is run over a trace.
 #pragma once
 
-#include "experiment.hpp"
-
 #include <sluice/sim/arm.hpp>
 #include <sluice/sim/summary.hpp>
 #include <sluice/sim/trial.hpp>
@@ -22,10 +20,11 @@ struct contender {
   sluice::sim::caller_rules callers{};
 };
 
-/// A trial with all that its requests lived through.
+/// A trial with all that its requests lived through, and the text of its decision log if it was sampled.
 struct outcome_of_trial {
   std::vector<sluice::sim::visit> visits;
   sluice::sim::trial_result whole;
+  std::string log;
 };
 [[nodiscard]] outcome_of_trial try_out(const contender& who, const std::vector<sluice::sim::trace_request>& trace,
                                        sluice::sim::trial_rules rules);
@@ -38,8 +37,5 @@ struct outcome_of_trial {
 /// A figure of a set of summaries.
 [[nodiscard]] sluice::sim::spread over(const std::vector<sluice::sim::summary>& seeds,
                                        const std::function<double(const sluice::sim::summary&)>& figure);
-
-/// The plots of one trial, for a report: held, borrowed and waiting per class, and the latency of each request.
-void add_plots(std::vector<series>& to, const std::string& arm, const outcome_of_trial& what);
 
 }  // namespace sluice_sim

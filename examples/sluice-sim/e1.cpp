@@ -1,12 +1,15 @@
 #include "arms.hpp"
 #include "experiment.hpp"
 #include "traces.hpp"
+#include "trial_plots.hpp"
 
 #include <sluice/sim/arms.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <optional>
+#include <utility>
 
 namespace sluice_sim {
 namespace {
@@ -142,6 +145,8 @@ result run(const settings& asked) {
   result out;
   const auto arms = arms_of(asked);
   std::vector<figures> all(arms.size());
+  std::vector<std::vector<sim::visit>> visits(arms.size());
+  std::vector<series> levels;
   double done = 0;
   for (const std::uint64_t seed : asked.seeds) {
     const auto trace = replay_trace(asked, seed, out.notes);
@@ -152,11 +157,14 @@ result run(const settings& asked) {
       if (drawn) rules.sample_every = 200ms;
       const auto what = try_out(arms[i].who, trace, rules);
       all[i].add(what);
-      if (drawn) add_plots(out.plots, arms[i].who.name, what);
+      if (drawn) add_levels(levels, arms[i].who.name, what);
+      visits[i].insert(visits[i].end(), what.visits.begin(), what.visits.end());
       done += 1 / static_cast<double>(arms.size() * asked.seeds.size());
     }
   }
   asked.progress("E1", 1);
+  for (std::size_t i = 0; i < arms.size(); ++i) add_times(out.plots, arms[i].who.name, std::move(visits[i]));
+  std::move(levels.begin(), levels.end(), std::back_inserter(out.plots));
 
   const bool as_published = are_published(asked, out.notes);
   table success{"All requests: medians over seeds (least-most)",
@@ -175,6 +183,8 @@ result run(const settings& asked) {
     if (arms[i].reference && as_published) add_bars(out.bars, name, *arms[i].reference, all[i]);
     if (name == "sluice") add_own_bars(out.bars, all[i]);
   }
+  out.notes.push_back("plots by arrival are of all seeds together, those of what is held, waits and is decided of seed " +
+                      std::to_string(asked.seeds.front()));
   out.tables = {std::move(success), std::move(whole), std::move(loaded), std::move(last)};
   return out;
 }

@@ -68,6 +68,15 @@ result run(const settings& asked) {
   for (const std::uint64_t seed : asked.seeds) traces.push_back(replay_trace(asked, seed, out.notes));
   const bool as_published = are_published(asked, out.notes);
   double done = 0;
+  const auto drawn = [&](const char* plot, const std::string& name) {
+    const auto comma = name.find(", ");
+    const bool alone = comma == std::string::npos;
+    const std::string panel = alone ? "callers stay" : name.substr(comma + 2);
+    return series{plot, name.substr(0, comma), "sigma", "%", {}, mark::line, panel};
+  };
+  std::vector<series> shares;
+  for (const auto& arm : arms) shares.push_back(drawn("Interactive requests done within 10 s", arm.name));
+  for (const auto& arm : arms) shares.push_back(drawn("Batch requests done", arm.name));
   for (const contention& level : levels) {
     const std::string at = " at sigma " + sigma_text(level.sigma);
     in_time.columns.push_back("sigma " + sigma_text(level.sigma));
@@ -88,6 +97,8 @@ result run(const settings& asked) {
       const auto batch_share = sim::spread_of(finished);
       in_time.rows[i].push_back(percent(share));
       batches.rows[i].push_back(percent(batch_share));
+      shares[i].points.emplace_back(level.sigma, 100 * share.median);
+      shares[arms.size() + i].points.emplace_back(level.sigma, 100 * batch_share.median);
       const std::string& name = arms[i].name;
       if (name == "fail-fast" && as_published) {
         out.bars.push_back(near_to("fail-fast as published" + at, 100 * share.median, level.fail_fast, 5, "%"));
@@ -102,6 +113,7 @@ result run(const settings& asked) {
   }
   asked.progress("E2", 1);
   out.tables = {std::move(in_time), std::move(batches)};
+  out.plots = std::move(shares);
   return out;
 }
 

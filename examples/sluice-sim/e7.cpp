@@ -2,12 +2,14 @@
 #include "experiment.hpp"
 #include "load.hpp"
 #include "traces.hpp"
+#include "trial_plots.hpp"
 
 #include <sluice/sim/arms.hpp>
 
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <string_view>
 
 namespace sluice_sim {
 namespace {
@@ -33,6 +35,9 @@ std::vector<contender> arms_of(const settings& asked) {
           {"two-at-most", [two_at_most] { return sim::make_queue_arm("two-at-most", two_at_most); }, {}},
           {"sluice", [rules] { return sim::make_policy_arm("sluice", rules); }, callers}};
 }
+
+// Those that a reader wants to compare; the provider's own behaviour is in the tables.
+bool is_drawn(std::string_view arm) { return arm == "fail-fast" || arm == "two-at-most" || arm == "sluice"; }
 
 std::string text(const char* format, double value) {
   char written[48];
@@ -77,7 +82,11 @@ result run(const settings& asked) {
       const auto what = try_out(arm, trace, rules);
       const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
       figures.rows.push_back(row_of(arm.name, what, wall.count()));
-      if (arm.name == "sluice") add_plots(out.plots, arm.name + " at load " + text("%.1f", load), what);
+      if (is_drawn(arm.name)) {
+        const std::string panel = "load " + text("%.1f", load) + ": " + arm.name;
+        add_times(out.plots, panel, what.visits);
+        add_levels(out.plots, panel, what);
+      }
       done += 1 / static_cast<double>(loads.size() * arms.size());
     }
     out.tables.push_back(std::move(figures));

@@ -49,15 +49,38 @@ struct bar {
 /// Whether `value` is within `distance` of `target`; `limit` is the target.
 [[nodiscard]] bar near_to(std::string text, double value, double target, double distance, std::string unit);
 
-/// A line of a plot: points in order of x.
+/// How a series is drawn.
+enum class mark : std::uint8_t {
+  /// A line from point to point.
+  line,
+  /// A dashed line that keeps its value until the next point: a limit.
+  limit,
+  /// A dot at each point, on a scale of factors; lines show what half and what 95 % of them stay below for a while.
+  dots,
+  /// A tick at the upper edge for each point, whose y is of no account: what has no value, such as a failure.
+  ticks,
+  /// An area on top of those before it, which have points at the same x.
+  area,
+  /// The same, hatched: a part that is to be told from the rest, such as what is borrowed.
+  hatched,
+  /// Bars at equal distances, on top of those before them.
+  bars,
+  /// The same, but downwards: what did not go well.
+  bars_below,
+};
+
+/// A row of points of a plot, in order of x.
 struct series {
-  /// Series of the same plot are drawn together: "sluice, seed 1: slots held".
+  /// Series of the same plot are drawn together: "slots held".
   std::string plot;
-  /// What it shows there: "interactive", "batch, borrowed".
+  /// What it shows there: "interactive", "batch, borrowed". What stands before a comma has one colour.
   std::string name;
   std::string x_unit;
   std::string y_unit;
   std::vector<std::pair<double, double>> points;
+  mark how = mark::line;
+  /// Panels of a plot stand side by side on the same scales: "sluice", "fail-fast".
+  std::string panel{};
 };
 
 struct result {

@@ -1,7 +1,9 @@
 #include "experiment.hpp"
 #include "options.hpp"
+#include "picture.hpp"
 #include "print.hpp"
 #include "report.hpp"
+#include "text_file.hpp"
 
 #include <sluice/core/error.hpp>
 
@@ -45,6 +47,9 @@ int run(options read) {
     reached = reached && all_reached(all.back().what);
   }
   if (!read.report.empty()) write_report(read.report, all);
+  for (const auto& each : all) {
+    if (each.name == "E1" && !read.picture.empty()) write_text(read.picture, picture_of(each.what.plots), "--plot");
+  }
   return reached ? 0 : 1;
 }
 

@@ -57,6 +57,7 @@ sluice::expected<options, no_options> read_options(int argc, const char* const* 
       ->check(CLI::ExistingDirectory);
   app.add_option("--policy", policy_file, "Policy of the arm sluice, as JSON")->check(CLI::ExistingFile);
   app.add_option("--report", read.report, "Write an HTML report to this file");
+  app.add_option("--plot", read.picture, "Write E1 as one picture to this SVG file");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& failed) {
@@ -67,6 +68,10 @@ sluice::expected<options, no_options> read_options(int argc, const char* const* 
   const auto wrong = [](const std::string& why) {
     return sluice::unexpected<no_options>(no_options{"sluice-sim: " + why + '\n', 2});
   };
+  const auto is_e1 = [](const std::string& name) { return name == "E1"; };
+  if (!read.picture.empty() && !read.names.empty() && std::none_of(read.names.begin(), read.names.end(), is_e1)) {
+    return wrong("--plot: the picture is of E1, which is not among the experiments");
+  }
   const auto listed_seeds = seeds_of(seeds);
   if (!listed_seeds) return wrong("--seeds: '" + seeds + "' is not a list of numbers such as 1-5 or 1,7,11");
   read.asked.seeds = *listed_seeds;

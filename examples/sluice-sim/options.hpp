@@ -20,6 +20,8 @@ struct options {
   settings asked;
   /// Where the report goes; empty for none.
   std::filesystem::path report;
+  /// Where the picture of E1 goes; empty for none.
+  std::filesystem::path picture;
 };
 
 /// Why there is nothing to do: the text to print and the exit code.

@@ -1,139 +1,156 @@
 #include "report.hpp"
 
-#include <sluice/core/error.hpp>
+#include "markup.hpp"
+#include "page_style.hpp"
+#include "plot.hpp"
+#include "print.hpp"
+#include "scale.hpp"
+#include "text_file.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
+#include <cmath>
 #include <cstddef>
-#include <cstdio>
-#include <fstream>
+#include <string>
 #include <string_view>
-#include <system_error>
+#include <vector>
 
 namespace sluice_sim {
 namespace {
 
-constexpr double width = 720;
-constexpr double height = 220;
-constexpr double margin = 44;
-constexpr std::array colours{"#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b"};
-
-std::string escaped(std::string_view text) {
-  std::string safe;
-  for (const char each : text) {
-    switch (each) {
-      case '&': safe += "&amp;"; break;
-      case '<': safe += "&lt;"; break;
-      case '>': safe += "&gt;"; break;
-      case '"': safe += "&quot;"; break;
-      default: safe += each;
-    }
+// 12,345 and not 12345.
+std::string grouped(std::string_view text) {
+  std::string spaced = escaped(text);
+  if (text.size() < 5 || !std::all_of(text.begin(), text.end(), [](char each) { return each >= '0' && each <= '9'; })) {
+    return spaced;
   }
-  return safe;
+  for (std::size_t at = spaced.size() - 3; at > 0 && at < spaced.size(); at -= std::min<std::size_t>(at, 3)) {
+    spaced.insert(at, ",");
+  }
+  return spaced;
 }
 
-std::string number(double value) {
-  char text[48];
-  std::snprintf(text, sizeof text, "%.5g", value);
-  return text;
+// A unit stays with what it is of.
+std::string heading(std::string_view text) {
+  const auto last = text.rfind(' ');
+  if (last == std::string_view::npos || text.size() - last > 3) return escaped(text);
+  return escaped(text.substr(0, last)) + "&#160;" + escaped(text.substr(last + 1));
+}
+
+// A figure over seeds has its range behind it, which is of less account.
+std::string cell(std::string_view text) {
+  const auto range = text.find(" (");
+  if (range == std::string_view::npos || text.back() != ')') return grouped(text);
+  return grouped(text.substr(0, range)) + "<span class=\"range\">" + escaped(text.substr(range)) + "</span>";
 }
 
 void append_table(std::string& page, const table& what) {
-  const auto row = [&page](const std::vector<std::string>& cells, std::string_view tag) {
-    page += "<tr>";
-    for (const auto& cell : cells) {
-      page.append("<").append(tag).append(">").append(escaped(cell)).append("</").append(tag).append(">");
-    }
+  page += "<div><h3>" + escaped(what.title) + "</h3>\n<div class=\"wide\"><table>\n<thead><tr>";
+  for (const auto& each : what.columns) page += "<th>" + heading(each) + "</th>";
+  page += "</tr></thead>\n<tbody>\n";
+  for (const auto& row : what.rows) {
+    page += !row.empty() && row.front().starts_with("sluice") ? "<tr class=\"own\">" : "<tr>";
+    for (const auto& each : row) page += "<td>" + cell(each) + "</td>";
     page += "</tr>\n";
-  };
-  page += "<h3>" + escaped(what.title) + "</h3>\n<table>\n";
-  row(what.columns, "th");
-  for (const auto& each : what.rows) row(each, "td");
-  page += "</table>\n";
+  }
+  page += "</tbody></table></div></div>\n";
 }
 
-// The lines of one plot share its axes, which begin at zero.
-void append_plot(std::string& page, const std::vector<const series*>& lines) {
-  double most_x = 0;
-  double most_y = 0;
-  for (const series* line : lines) {
-    for (const auto& [x, y] : line->points) {
-      most_x = std::max(most_x, x);
-      most_y = std::max(most_y, y);
-    }
+std::string with_unit(double value, const std::string& unit) {
+  return escaped(unit.empty() ? figure(value) : figure(value) + ' ' + unit);
+}
+
+// How far it is to the limit, which is a tick.
+std::string drawn(const bar& which) {
+  if (!std::isfinite(which.value) || !std::isfinite(which.limit)) return {};
+  const double most = which.unit == "%" && std::max(which.value, which.limit) <= 100
+                          ? 100
+                          : 1.15 * std::max({which.value, which.limit, 1e-9});
+  const scale to = scale::even(0, most, 0, 108);
+  return "<svg class=\"reach\" viewBox=\"0 0 110 12\" aria-hidden=\"true\"><rect class=\"track\" y=\"4\" width=\"110\" "
+         "height=\"4\"/><rect" +
+         attribute("class", which.ok ? "ok" : "miss") + " y=\"3\"" + attribute("width", px(to(which.value))) +
+         " height=\"6\"/><rect class=\"limit\"" + attribute("x", px(to(which.limit))) +
+         " y=\"0\" width=\"2\" height=\"12\"/></svg>";
+}
+
+void append_bars(std::string& page, const std::vector<bar>& bars) {
+  if (bars.empty()) return;
+  page +=
+      "<div><h3>To be reached</h3>\n<div class=\"wide\"><table class=\"bars-reached\">\n<thead><tr><th></th>"
+      "<th>what</th><th>limit</th><th>reached</th><th></th></tr></thead>\n<tbody>\n";
+  for (const auto& each : bars) {
+    // How it is compared ends the text.
+    const auto last = each.text.rfind(' ');
+    const bool compared =
+        last != std::string::npos && each.text.find_first_not_of("<>=~", last + 1) == std::string::npos;
+    const std::string_view what = std::string_view(each.text).substr(0, compared ? last : each.text.size());
+    const std::string how = compared ? escaped(each.text.substr(last + 1)) + "&#160;" : std::string();
+    page += each.ok ? "<tr><td class=\"ok\"><b>&#10003; ok</b>" : "<tr><td class=\"miss\"><b>&#10007; MISS</b>";
+    page += "</td><td>" + escaped(what) + "</td><td>" + how + with_unit(each.limit, each.unit) + "</td><td>" +
+            with_unit(each.value, each.unit) + "</td><td>" + drawn(each) + "</td></tr>\n";
   }
-  if (most_x <= 0 || most_y <= 0) return;
-  const auto left = [most_x](double x) { return margin + x / most_x * (width - 2 * margin); };
-  const auto top = [most_y](double y) { return height - margin - y / most_y * (height - 2 * margin); };
-  const auto label = [&page](double x, double y, const std::string& text) {
-    page.append("<text x=\"").append(number(x)).append("\" y=\"").append(number(y)).append("\">");
-    page.append(escaped(text)).append("</text>\n");
-  };
-  page += "<h3>" + escaped(lines.front()->plot) + "</h3>\n<svg viewBox=\"0 0 " + number(width) + ' ' + number(height) +
-          "\" role=\"img\">\n<path class=\"axis\" d=\"M" + number(margin) + ' ' + number(margin) + 'V' +
-          number(height - margin) + 'H' + number(width - margin) + "\"/>\n";
-  label(margin, margin - 8, number(most_y) + ' ' + lines.front()->y_unit);
-  label(width - margin, height - margin + 16, number(most_x) + ' ' + lines.front()->x_unit);
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const char* colour = colours[i % colours.size()];
-    page.append("<polyline stroke=\"").append(colour).append("\" points=\"");
-    for (const auto& [x, y] : lines[i]->points) {
-      page.append(number(left(x))).append(",").append(number(top(y))).append(" ");
-    }
-    page.append("\"/>\n<g fill=\"").append(colour).append("\">");
-    label(margin + 150 * static_cast<double>(i), height - 6, lines[i]->name);
-    page += "</g>\n";
+  page += "</tbody></table></div></div>\n";
+}
+
+// Those of the same plot, in the order of their first series.
+std::vector<std::vector<const series*>> by_plot(const std::vector<series>& all) {
+  std::vector<std::vector<const series*>> plots;
+  for (const auto& each : all) {
+    const auto found =
+        std::find_if(plots.begin(), plots.end(), [&each](const auto& plot) { return plot.front()->plot == each.plot; });
+    (found == plots.end() ? plots.emplace_back() : *found).push_back(&each);
   }
-  page += "</svg>\n";
+  return plots;
+}
+
+std::string reached(const result& what) {
+  const auto well = std::count_if(what.bars.begin(), what.bars.end(), [](const bar& each) { return each.ok; });
+  return std::to_string(well) + " of " + std::to_string(what.bars.size()) + " reached";
+}
+
+void append_contents(std::string& page, const std::vector<finished>& all) {
+  page += "<nav>\n";
+  for (const auto& each : all) {
+    page += "<a" + attribute("href", "#" + each.name) + ">" + escaped(each.name);
+    if (!each.what.bars.empty()) {
+      page += all_reached(each.what) ? " <span class=\"ok\">&#10003; " : " <span class=\"miss\">&#10007; ";
+      page += reached(each.what) + "</span>";
+    }
+    page += "</a>\n";
+  }
+  page += "</nav>\n";
 }
 
 void append_experiment(std::string& page, const finished& one) {
-  page += "<h2>" + escaped(one.name) + ": " + escaped(one.description) + "</h2>\n";
+  page += "<section" + attribute("id", one.name) + ">\n<h2>" + escaped(one.name) + ": " + escaped(one.description) +
+          "</h2>\n";
   for (const auto& note : one.what.notes) page += "<p>" + escaped(note) + "</p>\n";
-  table bars{"Bars", {"", "what", "limit", "reached"}, {}};
-  for (const auto& each : one.what.bars) {
-    bars.rows.push_back({each.ok ? "ok" : "MISS", each.text, number(each.limit) + ' ' + each.unit,
-                         number(each.value) + ' ' + each.unit});
-  }
-  if (!bars.rows.empty()) append_table(page, bars);
+  page += "<div class=\"tables\">\n";
+  append_bars(page, one.what.bars);
   for (const auto& each : one.what.tables) append_table(page, each);
-  std::vector<const series*> together;
-  for (const auto& each : one.what.plots) {
-    if (!together.empty() && together.front()->plot != each.plot) {
-      append_plot(page, together);
-      together.clear();
-    }
-    together.push_back(&each);
-  }
-  if (!together.empty()) append_plot(page, together);
+  page += "</div>\n";
+  for (const auto& each : by_plot(one.what.plots)) page += plot_of(each);
+  page += "</section>\n";
 }
 
 }  // namespace
 
 std::string report_page(const std::vector<finished>& all) {
   std::string page =
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>sluice-sim</title>\n<style>\n"
-      "body{font:15px/1.4 sans-serif;max-width:1100px;margin:2em auto;padding:0 1em}\n"
-      "table{border-collapse:collapse;font-size:13px}td,th{padding:2px 10px;text-align:right}\n"
-      "td:first-child,th:first-child{text-align:left}tr:nth-child(even){background:#f3f3f3}\n"
-      "svg{width:100%;max-width:900px}polyline{fill:none;stroke-width:1.2}\n"
-      ".axis{fill:none;stroke:#888}text{font-size:11px}\n"
-      "</style></head><body>\n<h1>sluice-sim</h1>\n";
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>sluice-sim</title>\n<style>";
+  page += page_style;
+  page += "</style>\n</head>\n<body>\n" + hatchings() + "<header>\n<h1>sluice-sim</h1>\n";
+  append_contents(page, all);
+  page += "</header>\n<main>\n";
   for (const auto& each : all) append_experiment(page, each);
-  return page + "</body></html>\n";
+  page += "</main>\n<div id=\"values\"></div>\n<script>";
+  page += page_script;
+  return page + "</script>\n</body>\n</html>\n";
 }
 
 void write_report(const std::filesystem::path& file, const std::vector<finished>& all) {
-  errno = 0;
-  std::ofstream to(file, std::ios::binary);
-  to << report_page(all);
-  to.close();
-  if (!to) {
-    throw sluice::error_exception(sluice::error(
-        sluice::errc::invalid_argument,
-        "--report: " + file.string() + ": " + std::generic_category().message(errno != 0 ? errno : EIO)));
-  }
+  write_text(file, report_page(all), "--report");
 }
 
 }  // namespace sluice_sim

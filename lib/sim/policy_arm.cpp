@@ -74,8 +74,10 @@ class policy_arm final : public arm {
     const auto all = gate_.statistics();
     arm_levels now;
     for (std::size_t i = 0; i < all.class_count; ++i) {
-      now.classes[i] = {all.classes[i].held.slots, all.classes[i].borrowed.slots, all.classes[i].waiting};
+      now.classes[i] = {all.classes[i].held.slots, all.classes[i].borrowed.slots, all.classes[i].waiting,
+                        all.classes[i].elastic_limit};
     }
+    now.adaptive_limit = all.adaptive_limit;
     return now;
   }
 

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <string>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -32,30 +33,17 @@ TEST_CASE("a figure of a set of summaries") {
   CHECK(figure.most == 0.9);
 }
 
-TEST_CASE("a contender is tried with its own callers, and plots show each answer and what was held") {
+TEST_CASE("a contender is tried with its own callers; what was decided is kept if the trial is sampled") {
   contender who{"queue", [] { return sluice::sim::make_queue_arm("queue", {}); }, {}};
   who.callers.done_within = sluice::sim::caller_rules::filled(5s);
   who.callers.hang_up_at_deadline = true;
   const auto trace = sluice::sim::replay_like(1);
   sluice::sim::trial_rules rules;
+  CHECK(try_out(who, trace, rules).log.empty());
   rules.sample_every = 1s;
   const auto what = try_out(who, trace, rules);
   REQUIRE(what.visits.size() == trace.size());
-  std::size_t answered = 0;
-  for (const auto& each : what.visits) {
-    CHECK(each.latency() <= 5s);
-    if (each.succeeded) ++answered;
-  }
-  std::vector<series> plots;
-  add_plots(plots, "queue", what);
-  std::size_t points = 0;
-  std::size_t samples = 0;
-  for (const auto& each : plots) {
-    if (each.plot == "queue: latency by arrival") points += each.points.size();
-    if (each.plot == "queue: slots held" && each.name == "interactive") samples = each.points.size();
-    for (std::size_t i = 1; i < each.points.size(); ++i) REQUIRE(each.points[i - 1].first <= each.points[i].first);
-  }
-  CHECK(points == answered);
-  CHECK(samples == what.whole.samples.size());
-  CHECK(samples > 40);
+  for (const auto& each : what.visits) CHECK(each.latency() <= 5s);
+  CHECK(what.whole.samples.size() > 40);
+  CHECK(what.log.find(" start 0\n") != std::string::npos);
 }

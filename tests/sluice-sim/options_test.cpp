@@ -53,6 +53,17 @@ TEST_CASE("seeds as a list, a range, or both") {
   }
 }
 
+TEST_CASE("a picture is of E1, so E1 has to be run") {
+  const auto all = read({"--plot", "e1.svg"});
+  REQUIRE(all);
+  CHECK(all->picture == "e1.svg");
+  CHECK(read({"E2", "e1", "--plot", "e1.svg"}));
+  const auto without = read({"E2", "--plot", "e1.svg"});
+  REQUIRE_FALSE(without);
+  CHECK(without.error().exit_code == 2);
+  CHECK(without.error().text.find("--plot") != std::string::npos);
+}
+
 TEST_CASE("help lists the experiments, and is no failure") {
   const auto help = read({"--help"});
   REQUIRE_FALSE(help);

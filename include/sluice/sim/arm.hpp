@@ -69,8 +69,12 @@ struct arm_levels {
     std::int64_t held = 0;
     std::int64_t borrowed = 0;
     std::int64_t waiting = 0;
+    /// The class's ceiling on slots that moves by itself; `unlimited` when it has none.
+    std::int64_t limit = unlimited;
   };
   std::array<level, max_workloads> classes{};
+  /// The limit on slots that follows the provider; `unlimited` when there is none.
+  std::int64_t adaptive_limit = unlimited;
 };
 
 /// Appends to `out` what is to be done; all of it is done before anything else happens, in order.
