@@ -31,6 +31,7 @@ struct bar {
 [[nodiscard]] std::vector<bar> waiting_bars();
 [[nodiscard]] std::vector<bar> exchange_bars();
 [[nodiscard]] std::vector<bar> core_bars();
+[[nodiscard]] std::vector<bar> full_core_bars();
 [[nodiscard]] std::vector<bar> event_bars();
 
 }  // namespace bars

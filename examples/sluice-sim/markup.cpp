@@ -27,6 +27,12 @@ std::string figure(double value) {
   return text;
 }
 
+std::string short_figure(double value) {
+  if (std::abs(value) >= 1e6) return figure(value / 1e6) + " M";
+  if (std::abs(value) >= 1e4) return figure(value / 1e3) + " k";
+  return figure(value);
+}
+
 std::string px(double value) {
   const long long tenths = std::llround(value * 10);
   std::string text = tenths < 0 ? "-" : "";

@@ -13,6 +13,9 @@ namespace sluice_sim {
 /// For a reader: four significant digits or a whole number, `none` for what is not a finite number.
 [[nodiscard]] std::string figure(double value);
 
+/// The same for an axis, where there is little room: `1.5 M`, `20 k`.
+[[nodiscard]] std::string short_figure(double value);
+
 /// A coordinate to a tenth. Precondition: finite.
 [[nodiscard]] std::string px(double value);
 

@@ -46,6 +46,9 @@ color:var(--soft)}
 svg.key{width:22px;height:12px;flex:none}
 .hidden{position:absolute}
 .panels{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,290px),1fr));gap:10px}
+.figures{display:flex;flex-wrap:wrap;gap:0 24px}
+.plots{flex:1 1 100%;min-width:0}
+.single{flex:0 1 400px}.single .panels{grid-template-columns:1fr}
 .few{grid-template-columns:repeat(auto-fill,minmax(min(100%,290px),440px))}
 @media (min-width:960px){.threes{grid-template-columns:1fr 1fr 1fr}}
 figure{margin:0;background:var(--card);border-radius:8px;padding:6px 6px 2px}

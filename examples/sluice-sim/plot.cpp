@@ -104,16 +104,18 @@ void append_text(std::string& to, double x, double y, std::string_view kind, std
 }
 
 void append_axes(const canvas& on, const series& like) {
+  // Below zero are counts as well.
+  const bool mirrored = is_bar(like.how);
   on.to += "<path class=\"grid\" d=\"";
   for (const double each : on.y.labels()) on.to += 'M' + px(left) + ' ' + px(on.y(each)) + 'H' + px(right);
   on.to += "\"/>\n";
   for (const double each : on.y.labels()) {
-    append_text(on.to, left - 5, on.y(each) + 3.5, "to-the-left", figure(std::abs(each)));
+    append_text(on.to, left - 5, on.y(each) + 3.5, "to-the-left", short_figure(mirrored ? std::abs(each) : each));
   }
   append_text(on.to, 2, 10, "unit", like.y_unit);
   for (const double each : on.x.labels()) {
     const bool last = each == on.x.labels().back();
-    const std::string text = last ? figure(each) + ' ' + like.x_unit : figure(each);
+    const std::string text = last ? short_figure(each) + ' ' + like.x_unit : short_figure(each);
     const bool at_the_edge = on.x(each) > right - 12;
     append_text(on.to, at_the_edge ? right + 6 : on.x(each), bottom + 14, at_the_edge ? "to-the-left" : "below", text);
   }
@@ -230,7 +232,8 @@ std::string plot_of(const std::vector<const series*>& together) {
     any = any || !each->points.empty();
   }
   if (!any) return {};
-  std::string text = "<section class=\"plots\">\n<h3>" + escaped(together.front()->plot) + "</h3>\n";
+  std::string text = "<section" + attribute("class", panels.size() == 1 ? "plots single" : "plots") + ">\n<h3>" +
+                     escaped(together.front()->plot) + "</h3>\n";
   append_legend(text, panels);
   const bool threes = panels.size() % 3 == 0;
   text += "<div" + attribute("class", panels.size() < 3 ? "panels few" : threes ? "panels threes" : "panels") + ">\n";

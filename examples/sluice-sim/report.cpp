@@ -39,7 +39,9 @@ std::string heading(std::string_view text) {
 // A figure over seeds has its range behind it, which is of less account.
 std::string cell(std::string_view text) {
   const auto range = text.find(" (");
-  if (range == std::string_view::npos || text.back() != ')') return grouped(text);
+  const bool any = range != std::string_view::npos && text.back() == ')' &&
+                   std::string_view("-0123456789").find(text[range + 2]) != std::string_view::npos;
+  if (!any) return grouped(text);
   return grouped(text.substr(0, range)) + "<span class=\"range\">" + escaped(text.substr(range)) + "</span>";
 }
 
@@ -129,7 +131,9 @@ void append_experiment(std::string& page, const finished& one) {
   append_bars(page, one.what.bars);
   for (const auto& each : one.what.tables) append_table(page, each);
   page += "</div>\n";
+  page += "<div class=\"figures\">\n";
   for (const auto& each : by_plot(one.what.plots)) page += plot_of(each);
+  page += "</div>\n";
   page += "</section>\n";
 }
 

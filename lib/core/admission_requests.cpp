@@ -171,7 +171,7 @@ void admission::state::correct_charges(std::uint32_t index, const usage& used) {
     cells->refund(back, now_);
     cells->take(more, now_);
   }
-  if (!tenant_rates_ || (back.input == 0 && back.output == 0)) return;
+  if (!flows_.anybody_paused() || (back.input == 0 && back.output == 0)) return;
   for (const std::uint32_t flow : tenants_[tenant_of(index)].flows) {
     if (flow != nowhere && flows_[flow].paused) resume_flow(flow);
   }

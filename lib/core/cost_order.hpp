@@ -13,13 +13,13 @@ namespace sluice::core {
 class cost_order {
  public:
   [[nodiscard]] bool active() const noexcept { return active_; }
-  /// `places` is where each waiter's place is kept; it is shared by all classes.
+  /// `places` is where each waiter's place is kept; it is shared by all classes, and the same each time.
   void start(std::vector<std::uint32_t>& places) {
-    order_ = heap(order{&places});
-    active_ = true;
+    if (!made_) order_ = heap(order{&places});
+    active_ = made_ = true;
   }
   void stop() noexcept {
-    order_ = heap();
+    order_.clear();
     active_ = false;
   }
 
@@ -49,6 +49,7 @@ class cost_order {
 
   heap order_;
   bool active_ = false;
+  bool made_ = false;
 };
 
 }  // namespace sluice::core

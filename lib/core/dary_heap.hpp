@@ -56,6 +56,8 @@ class dary_heap {
   }
 
   void pop() { erase(0); }
+  /// Takes out everything, and keeps the memory.
+  void clear() noexcept { size_ = 0; }
 
   /// Puts `item` where another one was, and moves it to where it belongs.
   void update(std::size_t place, Item item) { settle(place, item); }
@@ -70,7 +72,8 @@ class dary_heap {
   // Children of node i stand at 4i+1 … 4i+4; three unused items in front make each such group start a line.
   static constexpr std::size_t offset = 3;
 
-  [[gnu::noinline]] void grow() { items_.resize(size_ + 1 + offset); }
+  // By doubling, and not by one at first: most heaps are small, and are to reach their greatest size soon.
+  [[gnu::noinline]] void grow() { items_.resize(size_ == 0 ? offset + 1 + arity : 2 * items_.size()); }
 
   Item& at(std::size_t place) noexcept { return items_[place + offset]; }
   const Item& at(std::size_t place) const noexcept { return items_[place + offset]; }

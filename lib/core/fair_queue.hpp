@@ -72,6 +72,7 @@ class fair_queue {
   void pause(std::uint32_t index, instant until);
   /// The first of those whose pause has ended waits for its turn again; `nowhere` when there is none.
   [[nodiscard]] std::uint32_t resume_one(instant now);
+  [[nodiscard]] bool anybody_paused() const noexcept { return !paused_.empty(); }
   /// When the next pause ends, or `never`.
   [[nodiscard]] instant next_resume() const noexcept { return paused_.empty() ? never : paused_.front().until; }
   /// Work of `tokens` starts, whether it waited or not.

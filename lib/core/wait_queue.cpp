@@ -133,14 +133,14 @@ void wait_queue::index_by_size(std::size_t c) {
   if (by_size.active()) return;
   by_size.start();
   links_.resize(tickets_.size());
-  std::vector<std::uint32_t> all;
+  sorted_.clear();
   for (std::uint32_t index = 0; index < tickets_.size(); ++index) {
     const ticket& each = tickets_[index];
-    if (each.state == ticket::phase::waiting && each.workload == c && !is_parked(index)) all.push_back(index);
+    if (each.state == ticket::phase::waiting && each.workload == c && !is_parked(index)) sorted_.push_back(index);
   }
   const auto sequence_of = [this](std::uint32_t index) { return tickets_[index].sequence; };
-  std::ranges::sort(all, {}, sequence_of);
-  for (const std::uint32_t index : all) by_size.add(links_, index, tickets_[index].tokens, sequence_of);
+  std::ranges::sort(sorted_, {}, sequence_of);
+  for (const std::uint32_t index : sorted_) by_size.add(links_, index, tickets_[index].tokens, sequence_of);
 }
 
 std::uint32_t wait_queue::worst(std::size_t c) {

@@ -200,6 +200,8 @@ class wait_queue {
   std::vector<std::uint32_t> line_of_;
   shed_index::links links_;
   std::vector<std::uint32_t> cost_places_;
+  /// Of use only while an order is made; kept, as the memory of all that comes and goes.
+  std::vector<std::uint32_t> sorted_;
   /// For each flow: fresh work, that of runs which have started something, what is late, and one that is not used.
   lane_store lanes_;
   lane_store aside_;

@@ -24,6 +24,13 @@ TEST_CASE("figures are short, and whole where they are large") {
   CHECK(figure(std::numeric_limits<double>::infinity()) == "none");
 }
 
+TEST_CASE("figures of an axis are shorter still") {
+  CHECK(short_figure(2'000'000) == "2 M");
+  CHECK(short_figure(-500'000) == "-500 k");
+  CHECK(short_figure(8'000) == "8000");
+  CHECK(short_figure(0.1) == "0.1");
+}
+
 TEST_CASE("coordinates have a tenth, if any") {
   CHECK(px(12) == "12");
   CHECK(px(12.34) == "12.3");

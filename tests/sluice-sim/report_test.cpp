@@ -21,7 +21,9 @@ namespace {
 std::vector<finished> one() {
   result what;
   what.notes = {"a < b & c"};
-  what.tables = {{"Figures", {"arm", "batch ok %", "tokens"}, {{"\"none\"", "95.1 (93.0-96.2)", "1234567"}}}};
+  what.tables = {{"Figures",
+                  {"arm", "batch ok %", "tokens"},
+                  {{"\"none\"", "95.1 (93.0-96.2)", "1234567"}, {"best (ours)", "-", "7"}}}};
   what.bars = {at_least("success", 1, 2, "%"), at_most("p95", 1, 2, "s")};
   what.plots = {{"held", "interactive", "s", "slots", {{0, 0}, {10, 5}}},
                 {"held", "batch", "s", "slots", {{0, 0}, {10, 20}}},
@@ -113,6 +115,7 @@ TEST_CASE("text is escaped; what belongs together stays so") {
   CHECK(count(page, "<td>&quot;none&quot;</td>") == 1);
   CHECK(count(page, "<td>95.1<span class=\"range\"> (93.0-96.2)</span></td>") == 1);
   CHECK(count(page, "<td>1,234,567</td>") == 1);
+  CHECK(count(page, "<td>best (ours)</td>") == 1);
   CHECK(count(page, "<th>batch ok&#160;%</th>") == 1);
   CHECK(count(page, "<td>success</td><td>&gt;=&#160;2 %</td><td>1 %</td>") == 1);
 }
@@ -122,6 +125,15 @@ TEST_CASE("series of a plot share its axes") {
   // 5 of at most 20 is a quarter of the way up, 20 all the way.
   CHECK(count(page, "points=\"42,180 352,140\"") == 1);
   CHECK(count(page, "points=\"42,180 352,20\"") == 1);
+}
+
+TEST_CASE("an axis has the sign of its values, but counts have none, whichever way they go") {
+  result what;
+  what.plots = {{"differences", "apart", "s", "tokens", {{0, -30'000}, {1, 30'000}}},
+                {"counts", "refused", "s", "requests", {{0, 30'000}, {1, 1}}, mark::bars_below}};
+  const std::string page = report_page({{"E9", "signs", what}});
+  CHECK(count(page, ">-20 k</text>") == 1);
+  CHECK(count(page, ">20 k</text>") == 2);
 }
 
 TEST_CASE("what is drawn does not grow with what is handed over") {
