@@ -4,6 +4,11 @@
 #include <utility>
 
 namespace sluice::core {
+namespace {
+
+constexpr std::size_t usual_line = 16;
+
+}  // namespace
 
 wait_queue::wait_queue(tickets& all, fair_queue& flows) : tickets_(all), flows_(flows) {
   expiry_ = dary_heap<expiry, expiry_order>(expiry_order{this});
@@ -13,6 +18,9 @@ void wait_queue::reach() {
   places_.resize(tickets_.size());
   lane_of_.resize(tickets_.size());
   line_of_.resize(tickets_.size());
+  lines_.reserve(tickets_.size());
+  unused_lines_.reserve(tickets_.size());
+  unused_aside_.reserve(tickets_.size());
 }
 
 void wait_queue::make_late(std::uint32_t index, std::uint64_t rank) {
@@ -62,7 +70,9 @@ void wait_queue::join_run(std::uint32_t index, const placement& where) {
 std::uint32_t wait_queue::lane_aside() {
   if (unused_aside_.empty()) {
     unused_aside_.push_back(lanes_aside_);
-    aside_.reach(lanes_aside_++, lane_order{&tickets_, &places_});
+    aside_.reach(lanes_aside_, lane_order{&tickets_, &places_});
+    // Lanes go from run to run: with room for what most of them need, they soon ask for no more.
+    aside_[lanes_aside_++].waiting.reserve(usual_line);
   }
   const std::uint32_t taken = unused_aside_.back();
   unused_aside_.pop_back();
