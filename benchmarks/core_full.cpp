@@ -70,7 +70,8 @@ sluice::policy everything(std::int64_t many) {
   return rules;
 }
 
-/// What comes to a machine that knows everything: any tenant, any class, any run, every other one with a deadline.
+/// What comes to a machine that knows everything: any tenant in one of its two classes, any run, every other one with a
+/// deadline.
 class crowd_of_all {
  public:
   explicit crowd_of_all(admission& machine) : random_(5) {
@@ -91,8 +92,9 @@ class crowd_of_all {
 
   const request& next(sluice::instant now) {
     const std::uint64_t drawn = random_.next();
-    asked_.tenant = sluice::tenant(1 + drawn % tenants);
-    asked_.workload = sluice::workload(static_cast<std::uint8_t>(drawn >> 20 & 15));
+    const std::uint64_t tenant = 1 + drawn % tenants;
+    asked_.tenant = sluice::tenant(tenant);
+    asked_.workload = sluice::workload(static_cast<std::uint8_t>((tenant + (drawn >> 20 & 1)) % sluice::max_workloads));
     asked_.run = leaves_[(drawn >> 24) % trees];
     asked_.deadline = (drawn >> 40 & 1) != 0 ? now + 1h + sluice::duration(drawn >> 44) : sluice::never;
     return asked_;

@@ -50,7 +50,8 @@ request_id admission::state::arrive(const request& what, instant now, effects& o
     if (!queue_.empty()) settle(out);
     return {};
   }
-  const bool moved = expire(out);
+  bool moved = expire(out);
+  if (is_elastic(c) && elastic_[c].next_update() <= now_) moved = move_limits(out) || moved;
   const std::uint32_t index = make_ticket(what, as);
   const request_id id = id_of(index);
   if (queue_.empty() && can_start_at_once(as) && !hopeless(index)) {
@@ -116,6 +117,8 @@ request_id admission::state::enter(const request& what, instant now) {
   const std::size_t c = what.workload.index();
   // What `objection` and `room` say, in fewer words: nobody waits, and why not need not be told.
   if (!queue_.empty() || closed_ || c >= class_count_) return {};
+  // Its ceiling may have to move first.
+  if (is_elastic(c) && elastic_[c].may_fall(std::max(now, now_))) return {};
   if ((asked.slots | asked.tokens | asked.output_tokens) < 0 || asked.output_tokens > asked.tokens) return {};
   if (asked.slots > most_slots || !ledger_.room_at_once(c, {asked.slots, asked.tokens})) return {};
   if (what.deadline <= std::max(now, now_)) return {};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace sluice::core {
 namespace {
@@ -153,12 +154,16 @@ void admission::state::pause(instant until, instant now, effects& out) {
   if (!queue_.empty()) settle(out);
 }
 
-void admission::state::move_limits(effects& out) {
+bool admission::state::move_limits(effects& out) {
   bool moved = false;
   for (std::uint32_t left = elastic_classes_; left != 0; left &= left - 1) {
     const auto c = static_cast<std::size_t>(std::countr_zero(left));
     if (elastic_[c].next_update() > now_) continue;
     duration oldest{-1};
+    bool above_runs = false;
+    for (std::size_t other = 0; other < class_count_ && !above_runs; ++other) {
+      above_runs = rules_.classes[other].priority > rules_.classes[c].priority && counts_[other].in_flight > 0;
+    }
     for (std::uint32_t others = queue_.waiting_classes(); others != 0; others &= others - 1) {
       const auto other = static_cast<std::size_t>(std::countr_zero(others));
       if (rules_.classes[other].priority <= rules_.classes[c].priority) continue;
@@ -166,12 +171,13 @@ void admission::state::move_limits(effects& out) {
     }
     const bool waits = (queue_.waiting_classes() >> c & 1U) != 0;
     const bool binding = waits && ledger_.room(c, next_in(c).asked) == constraint::class_slots;
-    if (!elastic_[c].update(oldest, binding, now_)) continue;
+    if (!elastic_[c].update(oldest, binding, now_, above_runs)) continue;
     limit_class(c);
     moved = true;
   }
   // Also after a fall: what waits for its own class's ceiling from now on stands in nobody's way any more.
   if (moved) serve(out);
+  return moved;
 }
 
 void admission::state::watch_overload(std::size_t c) {
@@ -197,11 +203,11 @@ void admission::state::note_time_given(std::size_t c, duration given) noexcept {
 
 void admission::state::renew_pace(std::size_t c) noexcept {
   habit& own = habits_[c];
-  own.most_at_once = unlimited;
+  const std::int64_t before = std::exchange(own.most_at_once, unlimited);
   if (rules_.feasibility.enabled && rules_.feasibility.run_share > 0 && own.length > 0 && own.time_given > 0) {
     own.most_at_once = pace_.most_for(own.time_given * rules_.feasibility.run_share / own.length);
   }
-  limit_class(c);
+  if (own.most_at_once != before) limit_class(c);
 }
 
 void admission::state::limit_class(std::size_t c) noexcept {

@@ -48,6 +48,7 @@ void admission::state::put_in_force() {
     elastic_[c].configure(each.elastic, std::min(each.ceiling.slots, rules_.total.slots));
     if (each.elastic.enabled) elastic_classes_ |= 1U << c;
     renew_pace(c);
+    limit_class(c);
     flows_.stir(c);
   }
   const bool promises = std::ranges::any_of(rules_.classes, [](const class_policy& each) { return each.start_within > duration::zero(); });

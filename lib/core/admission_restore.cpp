@@ -18,7 +18,9 @@ void admission::state::note_lack() noexcept {
     lacking_ |= 1U << c;
     lacking_since_[c] = std::min(lacking_since_[c], next_in(c).arrived);
   }
-  for (over &= ~lacking_; over != 0; over &= over - 1) lacking_since_[static_cast<std::size_t>(std::countr_zero(over))] = never;
+  for (over &= ~lacking_; over != 0; over &= over - 1) {
+    lacking_since_[static_cast<std::size_t>(std::countr_zero(over))] = never;
+  }
 }
 
 instant admission::state::restore_at(std::size_t c) noexcept {

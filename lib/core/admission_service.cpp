@@ -116,7 +116,7 @@ bool admission::state::found_fine(std::size_t c, const next_waiter& which, effec
 
 void admission::state::prepare_heads(effects& out) {
   if (tenant_rates_) resume_flows();
-  // Those that begin to wait meanwhile are looked at next time; what becomes of one may change what is known of the others.
+  // Those that begin to wait meanwhile are looked at next time; what becomes of one may change what is known of others.
   for (std::uint32_t waiting = queue_.waiting_classes();;) {
     const std::uint32_t left = waiting & (unlooked() | (tenant_rates_ ? waiting : 0));
     if (left == 0) return;

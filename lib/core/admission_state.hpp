@@ -253,7 +253,9 @@ class admission::state {
   // Limits that move, and what is learned.
   void learn(std::uint32_t index, const grant& ended, effects& out);
   void note_first_token(std::uint32_t index) noexcept;
-  void move_limits(effects& out);
+  [[nodiscard]] bool is_elastic(std::size_t c) const noexcept { return (elastic_classes_ >> c & 1U) != 0; }
+  /// Whether any moved.
+  bool move_limits(effects& out);
   void apply_adaptive(std::int64_t before, effects& out);
   void reject_infeasible(effects& out);
   /// Work with a deadline has come; what has none can miss none.

@@ -64,11 +64,14 @@ amounts carved(const run_node& which) noexcept {
   return sum;
 }
 
+spending limit_of(const run_options& what) noexcept { return {what.limit.tokens, what.limit.calls, what.limit.money}; }
+
 }  // namespace
 
 expected<run_id, error> budget::open(const run_options& what, std::uint64_t rank) {
   start_event();
-  if (auto signs = check_signs("limit", what.limit); !signs) return unexpected<error>(signs.error());
+  const spending limit = limit_of(what);
+  if (auto signs = check_signs("limit", limit); !signs) return unexpected<error>(signs.error());
   if (auto signs = check_signs("finalise_reserve", what.finalise_reserve); !signs) {
     return unexpected<error>(signs.error());
   }
@@ -77,7 +80,7 @@ expected<run_id, error> budget::open(const run_options& what, std::uint64_t rank
   const bool is_root = *parent == no_run;
   const bool is_carved = !is_root && what.funding == run_funding::carve;
   if (is_carved) {
-    if (auto could = could_carve(*parent, what.limit); !could) return unexpected<error>(could.error());
+    if (auto could = could_carve(*parent, limit); !could) return unexpected<error>(could.error());
   }
 
   const std::uint32_t index = nodes_.take();
@@ -104,7 +107,7 @@ expected<run_id, error> budget::open(const run_options& what, std::uint64_t rank
   }
   if (is_root || what.funding != run_funding::share) {
     for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
-      made.accounts[axis].limit = what.limit.*axis_members[axis];
+      made.accounts[axis].limit = limit.*axis_members[axis];
       made.accounts[axis].finalise_reserve = what.finalise_reserve.*axis_members[axis];
     }
   }
@@ -117,7 +120,7 @@ expected<run_id, error> budget::open(const run_options& what, std::uint64_t rank
 expected<std::uint32_t, error> budget::find_parent(const run_options& what) const {
   if (what.parent == run_id{}) {
     for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
-      const std::int64_t limit = what.limit.*axis_members[axis];
+      const std::int64_t limit = limit_of(what).*axis_members[axis];
       const std::int64_t reserve = what.finalise_reserve.*axis_members[axis];
       if (reserve > limit) {
         return wrong(errc::invalid_argument, std::string("finalise_reserve.") + axis_names[axis],

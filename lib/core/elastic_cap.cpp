@@ -16,7 +16,7 @@ void elastic_cap::configure(const elastic_policy& rules, std::int64_t ceiling) n
   if (!goes_on) *this = {};
   rules_ = rules;
   ceiling_ = ceiling;
-  cap_ = rules.enabled ? bounded(goes_on ? cap_ : rules.minimum) : ceiling;
+  cap_ = rules.enabled ? bounded(goes_on ? cap_ : ceiling) : ceiling;
   if (!first && cap_ != before) reason_ = limit_change::reconfigured;
 }
 
@@ -31,14 +31,26 @@ void elastic_cap::observe_first_token(duration since_arrival, instant now) noexc
   calm_ = calm_ < 0 ? to_first_token_ : std::min(to_first_token_, calm_ * (1 + calm_creep));
 }
 
-bool elastic_cap::update(duration oldest_wait_above, bool cap_is_binding, instant now) noexcept {
+bool elastic_cap::update(duration oldest_wait_above, bool cap_is_binding, instant now, bool above_runs) noexcept {
   if (!rules_.enabled) return false;
   now_ = std::max(now_, now);
   if (oldest_wait_above >= duration::zero()) last_seen_ = now_;
-  const bool quiet = last_seen_ == instant::min() || (now_ - last_seen_) / quiet_windows >= rules_.window;
+  const bool nobody = !above_runs && oldest_wait_above < duration::zero();
+  const bool quiet =
+      nobody || last_seen_ == instant::min() || (now_ - last_seen_) / quiet_windows >= rules_.window;
   if (quiet) to_first_token_ = -1;
   const bool late = to_first_token_ > std::max(static_cast<double>(rules_.target.count()), 2 * calm_);
   note_suffering(late || oldest_wait_above > rules_.target);
+  // Somebody is there to be hurt, for the first time: from now on it is asked before more is taken.
+  if (!seen_ && last_seen_ != instant::min()) {
+    seen_ = true;
+    if (cap_ > rules_.minimum) {
+      last_change_ = now_;
+      return move(rules_.minimum, limit_change::pressure);
+    }
+  }
+  // Nobody is there for whom to keep still.
+  if (quiet && cap_ < rules_.minimum) return move(rules_.minimum, limit_change::probe);
   // The pause is over: what the class is sure of comes back whatever happens above.
   if (cap_ < lowest()) return move(lowest(), limit_change::probe);
   if (last_change_ != instant::min() && now_ - last_change_ < rules_.window) return false;
@@ -58,9 +70,9 @@ bool elastic_cap::update(duration oldest_wait_above, bool cap_is_binding, instan
 
 instant elastic_cap::next_update() const noexcept {
   if (!rules_.enabled) return never;
-  if (last_change_ == instant::min()) return now_;
-  const instant change = after(last_change_, rules_.window);
-  return cap_ < rules_.minimum && suffers_since_ != never ? std::min(change, after(suffers_since_, rules_.pause)) : change;
+  // While it is paused, that nobody is left above is to be noticed at once.
+  if (last_change_ == instant::min() || cap_ < rules_.minimum) return now_;
+  return after(last_change_, rules_.window);
 }
 
 void elastic_cap::note_suffering(bool suffers) noexcept {

@@ -10,12 +10,13 @@
 namespace sluice::core {
 
 /// Slots that one class may hold: falls by `backoff` (at least by one) when classes of higher priority suffer, rises by
-/// one when they do not and the cap is what the class waits for; at most one change per `window`. Begins at `minimum`:
-/// a class that fills the pool first and asks afterwards has already hurt somebody.
+/// one when they do not and the cap is what the class waits for; at most one change per `window`. Begins at the
+/// ceiling, and falls to `minimum` when the first of the classes above is seen: from then on it is asked before more is
+/// taken, since a class that fills the pool first and asks afterwards has already hurt somebody.
 ///
 /// The classes above *suffer* while one of their waiters is older than `target`, or their first tokens came later than
 /// that after their arrival, and later than twice its calmest of late, on weighted average (an eighth for the newest); the average lets the cap fall only when
-/// there was a first token since its last change. When nothing of them has been seen for 10 windows, or ever, the average is
+/// there was a first token since its last change. When nothing of them runs or waits, or has been seen for 10 windows or ever, the average is
 /// forgotten, and the cap doubles instead of rising by one.
 ///
 /// With a `pause` the cap may fall to zero, but not for longer than that since the trouble began; it is `minimum` again then, until
@@ -39,9 +40,15 @@ class elastic_cap {
   void observe_first_token(duration since_arrival, instant now) noexcept;
 
   /// Moves the cap if it is time to. `oldest_wait_above`: how long the oldest waiter of the classes above has waited;
-  /// negative: none waits. `cap_is_binding`: the class has a waiter that would fit but for the cap. Whether the cap
-  /// changed.
-  bool update(duration oldest_wait_above, bool cap_is_binding, instant now) noexcept;
+  /// negative: none waits. `cap_is_binding`: the class has a waiter that would fit but for the cap. `above_runs`: whether
+  /// anything of the classes above runs. Whether the cap changed.
+  bool update(duration oldest_wait_above, bool cap_is_binding, instant now, bool above_runs = true) noexcept;
+
+  /// Whether `update` might lower the cap now though nothing waits above.
+  [[nodiscard]] bool may_fall(instant now) const noexcept {
+    const bool first_sight = !seen_ && last_seen_ != instant::min();
+    return rules_.enabled && (first_sight || (fresh_ && after(last_change_, rules_.window) <= now));
+  }
 
   /// The earliest instant at which `update` may change something; `never` when it is off. Worth waking up for only
   /// while this class or one above has a waiter.
@@ -67,6 +74,8 @@ class elastic_cap {
   /// The least that this average has been of late.
   double calm_ = -1;
   bool fresh_ = false;
+  /// Whether anything of the classes above was ever seen.
+  bool seen_ = false;
   /// Since when the classes above have suffered, with breaks shorter than `pause`; and when they last did.
   instant suffers_since_ = never;
   instant last_suffered_ = instant::min();

@@ -97,6 +97,10 @@ class field_stream {
     auto& [tokens, calls, money] = value;
     (*this)(tokens, calls, money);
   }
+  void field(run_limits& value) {
+    auto& [tokens, calls, money] = value;
+    (*this)(tokens, calls, money);
+  }
   void field(run_options& value) {
     auto& [parent, funding, limit, reserve, tag] = value;
     (*this)(parent, funding, limit, reserve, tag);

@@ -19,8 +19,8 @@ namespace sluice::core {
 /// No flow, lane or place.
 inline constexpr std::uint32_t nowhere = 0xffff'ffff;
 
-/// What one tenant asks of one class.
-struct flow {
+/// What one tenant asks of one class. One cache line, since there are many, and each event touches another one.
+struct alignas(64) flow {
   /// When its last piece of work ends in virtual time: `F`. Its next one starts at `S = max(V, F)`.
   std::uint64_t finish = 0;
   /// `S`, while work of it waits.
@@ -30,8 +30,6 @@ struct flow {
   std::uint32_t tenant = 0;
   /// Its place among the flows that wait for their turn, or `nowhere`. The next free cell when nobody uses it.
   std::uint32_t place = nowhere;
-  /// Its waiting work: of runs that have started something, and the rest.
-  std::array<std::uint32_t, 2> lanes{nowhere, nowhere};
   std::uint32_t waiting = 0;
   std::uint8_t workload = 0;
   /// Whether it waits for its tenant's rate instead of for its turn.
@@ -40,6 +38,7 @@ struct flow {
   std::int64_t slots = 0;
   wide tokens = 0;
 };
+static_assert(sizeof(flow) == 64);
 
 /// Virtual time of a class is counted in 2^-16 tokens of weight 1, and is the start tag of what was served last. A flow
 /// that was idle starts at the present virtual time: it brings no credit.
@@ -87,7 +86,7 @@ class fair_queue {
   /// How many flows wait for their turn.
   [[nodiscard]] std::size_t size(std::size_t c) const noexcept { return classes_[c].turns.size(); }
 
-  /// Whether it may be another one's turn in class `c`, or something else was said to matter, since that was last settled.
+  /// Whether it may be another one's turn in class `c`, or something else was said to matter, since that was settled.
   [[nodiscard]] bool stirred(std::size_t c) const noexcept { return (stirred_ >> c & 1U) != 0; }
   /// A bit for each class of which that is true.
   [[nodiscard]] std::uint32_t stirred() const noexcept { return stirred_; }

@@ -26,6 +26,13 @@ failure turned_away(rejection why) {
   return failed;
 }
 
+/// What a failure says about the provider's load, for limits that follow it.
+void note_trouble(const failure& why, permit& held) {
+  if (why.is(errc::rate_limited)) return held.signal(provider_signal::rate_limited);
+  if (why.is(errc::overloaded)) return held.signal(provider_signal::overloaded);
+  if (why.is(errc::first_byte_timeout) || why.is(errc::total_timeout)) held.signal(provider_signal::timed_out);
+}
+
 }  // namespace
 
 expected<void, failure> call::prepare() {
@@ -60,20 +67,32 @@ failure call::interrupted(error why, permit& held, call_phase when) {
 
 asio::awaitable<expected<exchange, failure>> call::begin() {
   using result = expected<exchange, failure>;
-  const admit_options how{options_.deadline, options_.age};
+  admit_options how;
+  how.deadline = options_.deadline;
+  how.age = options_.age;
+  how.tenant = options_.tenant;
+  how.run = options_.run;
+  how.finalising = options_.finalising;
+  how.model = sluice::model(request_.model);
   auto admitted = co_await endpoint_->gate.admit(reserved_.asked, options_.workload, how);
   if (!admitted) co_return result(unexpected<failure>(turned_away(std::move(admitted).error())));
   meter account(*std::move(admitted), reserved_, endpoint_->options.reconcile_every);
 
   for (;;) {
     auto head = co_await send(account);
-    if (!head) co_return result(unexpected<failure>(std::move(head).error()));
+    if (!head) {
+      note_trouble(head.error(), account.held());
+      co_return result(unexpected<failure>(std::move(head).error()));
+    }
     const int status = (*head)->status();
     if (status >= 200 && status < 300) co_return result(exchange(std::move(account), *std::move(head)));
 
     auto refusal = co_await read_refusal(**head, account);
     if (!refusal) co_return result(unexpected<failure>(std::move(refusal).error()));
-    if (!usage_refused_) co_return result(unexpected<failure>(*std::move(refusal)));
+    if (!usage_refused_) {
+      note_trouble(*refusal, account.held());
+      co_return result(unexpected<failure>(*std::move(refusal)));
+    }
     // The server did nothing yet: the same permit serves the same call, put in a way that the server knows.
     usage_refused_ = false;
     if (auto encoded = encode(false); !encoded) co_return result(unexpected<failure>(std::move(encoded).error()));

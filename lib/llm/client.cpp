@@ -45,6 +45,7 @@ expected<reply, failure> decode(exchange& from, std::string body, const endpoint
   const auto& reported = decoder.reported();
   if (reported) from.account.reported(*reported);
   if (!reported || !reported->output_tokens) from.account.produced(estimate_tokens(decoder.produced_bytes()));
+  from.account.complete();
   decoder.answer.usage = from.account.taken();
   decoder.answer.request_id = request_id_of(from.answer->headers());
   return std::move(decoder.answer);

@@ -55,13 +55,12 @@ token_usage meter::taken() const noexcept {
 
 void meter::end() noexcept {
   if (!held_) return;
-  if (prompt_done_ || reported_) {
-    usage used = taken().total();
-    used.input_tokens = std::min(used.input_tokens, most_tokens);
-    used.output_tokens = std::min(used.output_tokens, most_tokens);
-    static_cast<void>(held_.settle(used));
-  }
-  held_.release();
+  usage used;
+  if (prompt_done_ || reported_) used = taken().total();
+  used.input_tokens = std::min(used.input_tokens, most_tokens);
+  used.output_tokens = std::min(used.output_tokens, most_tokens);
+  if (complete_) static_cast<void>(held_.settle(used));
+  held_.abandon(used);
 }
 
 }  // namespace sluice::llm::detail

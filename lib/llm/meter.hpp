@@ -35,6 +35,8 @@ class meter {
   /// What was taken, as far as is known now.
   [[nodiscard]] token_usage taken() const noexcept;
 
+  /// The answer has come to its end: the exchange is a sample of what such exchanges take.
+  void complete() noexcept { complete_ = true; }
   /// Settles. Harmless when it has ended.
   void end() noexcept;
 
@@ -49,6 +51,7 @@ class meter {
   std::int64_t reconciled_ = 0;
   std::optional<usage_report> reported_;
   bool prompt_done_ = false;
+  bool complete_ = false;
 };
 
 }  // namespace sluice::llm::detail

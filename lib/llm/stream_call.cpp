@@ -199,6 +199,7 @@ void stream_call::finish() {
                         call_phase::answering));
   }
   decoder_->complete();
+  exchange_->account.complete();
   rest_ = std::move(exchange_->answer);
   exchange_.reset();
   for (const tool_call& made : decoder_->answer.tool_calls) ready_.emplace_back(made);

@@ -27,6 +27,10 @@ struct initiate_new {
   }
 };
 
+bool names_somebody(const admit_options& options) noexcept {
+  return (options.tenant.key() | options.run.generation | options.model.key()) != 0;
+}
+
 core::request request_for(const cost& asked, workload as, const admit_options& options) noexcept {
   core::request made;
   made.cost = asked;
@@ -34,6 +38,12 @@ core::request request_for(const cost& asked, workload as, const admit_options& o
   made.deadline = options.deadline;
   // Most work is new, and copying what has just been written in smaller pieces is slow.
   if (options.age.sequence != 0) made.age = options.age;
+  if (names_somebody(options)) {
+    made.tenant = options.tenant;
+    made.run = options.run;
+    made.finalising = options.finalising;
+    made.model = options.model;
+  }
   return made;
 }
 
@@ -55,7 +65,7 @@ asio::awaitable<admission_result> bulkhead::admit(const cost& asked, workload as
   const core::request what = request_for(asked, as, options);
   const core::request_id id = gate_->admit_at_once(what);
   if (id != core::request_id{}) return finished(detail::permit_access::make(*gate_, id));
-  if (options.age.sequence == 0) {
+  if (options.age.sequence == 0 && !names_somebody(options)) {
     return asio::async_initiate<const asio::use_awaitable_t<>, void(admission_result)>(
         initiate_new{gate_}, asio::use_awaitable, asked, options.deadline, as);
   }
@@ -71,6 +81,14 @@ admission_result bulkhead::try_admit(const cost& asked, workload as, const admit
   if (!admitted) return unexpected<rejection>(std::move(admitted).error());
   return detail::permit_access::make(*gate_, *admitted);
 }
+
+expected<run_id, error> bulkhead::open_run(const run_options& what) { return gate_->open_run(what); }
+expected<void, error> bulkhead::extend_run(run_id which, const spending& more) { return gate_->extend_run(which, more); }
+bool bulkhead::close_run(run_id which) { return gate_->close_run(which); }
+std::optional<run_balance> bulkhead::balance(run_id which) const { return gate_->balance(which); }
+void bulkhead::pause(duration length) { gate_->pause(length); }
+void bulkhead::signal(provider_signal what) { gate_->signal({}, what); }
+std::vector<decision> bulkhead::recent_decisions() const { return gate_->recent_decisions(); }
 
 expected<void, error> bulkhead::reconfigure(const policy& next) { return gate_->reconfigure(next); }
 void bulkhead::close() { gate_->close(); }

@@ -22,6 +22,7 @@ gate::gate(asio::any_io_executor home, const policy& rules, time_source* time)
       own_time_(time == nullptr ? make_steady_time_source(home_) : nullptr),
       time_(time == nullptr ? own_time_.get() : time) {
   watches_.emplace_back(*this, *home_context_);
+  needs_time_.store(core_.needs_time(), std::memory_order_relaxed);
 }
 
 void gate::abandon(gate* gone) {
@@ -54,7 +55,8 @@ void gate::abandon(gate* gone) {
 
 instant gate::clock() const noexcept {
   if (recording_ != nullptr && time_ != nullptr) return time_->now();
-  return core_.waiting() == 0 || time_ == nullptr ? core_.now() : time_->recent();
+  const bool matters = core_.waiting() != 0 || needs_time_.load(std::memory_order_relaxed);
+  return matters && time_ != nullptr ? time_->recent() : core_.now();
 }
 
 bool gate::claim_if_unused() noexcept {
@@ -115,8 +117,9 @@ void gate::note_idle(aftermath& left) {
 
 core::request_id gate::admit_at_once(const core::request& what) {
   if (crowded_.load(std::memory_order_relaxed)) return {};
-  const bool timeless = what.deadline == never && !timed_.load(std::memory_order_relaxed);
-  const instant now = timeless ? instant::min() : time_->now();
+  const bool exact = what.deadline != never || timed_.load(std::memory_order_relaxed);
+  const bool roughly = needs_time_.load(std::memory_order_relaxed);
+  const instant now = exact ? time_->now() : roughly ? time_->recent() : instant::min();
   const std::lock_guard lock(mutex_);
   return core_.enter(what, now);
 }
@@ -198,15 +201,17 @@ void gate::finish(core::request_id id, core::ending how, const std::optional<usa
   std::unique_lock lock(mutex_);
   // Nobody to tell: then there are no effects, and the time does not matter.
   if (!crowded_.load(std::memory_order_relaxed) && alive_ && idle_observers_.empty() && recording_ == nullptr) {
-    core_.finish(id, how, used, instant::min(), effects_);
+    // Without usage nothing is learned from it, and the time does not matter either.
+    const bool timed = used.has_value() && needs_time_.load(std::memory_order_relaxed);
+    core_.finish(id, how, used, timed ? time_->recent() : instant::min(), effects_);
     return;
   }
   finish_among_others(std::move(lock), id, how, used);
 }
 
 // Here, so that the end of a permit costs no further call.
-void finish(gate& where, core::request_id id, bool stopped, const std::optional<usage>& used) noexcept {
-  where.finish(id, stopped ? core::ending::preempted : core::ending::released, used);
+void finish(gate& where, core::request_id id, core::ending how, const std::optional<usage>& used) noexcept {
+  where.finish(id, how, used);
 }
 
 void gate::finish_among_others(std::unique_lock<brief_mutex> lock, core::request_id id, core::ending how,
@@ -239,6 +244,7 @@ expected<void, error> gate::reconfigure(const policy& next) {
   {
     const std::lock_guard lock(mutex_);
     result = core_.reconfigure(next, now, effects_);
+    needs_time_.store(core_.needs_time(), std::memory_order_relaxed);
     apply(left);
     note_idle(left);
   }
@@ -256,28 +262,6 @@ void gate::close() {
     note_idle(left);
   }
   left.carry_out();
-}
-
-void gate::start_recording(std::size_t most_bytes) {
-  auto begun = std::make_unique<recording>(most_bytes);
-  const std::lock_guard lock(mutex_);
-  core_.record(&begun->log);
-  // What was under way is freed when the mutex is free again.
-  recording_.swap(begun);
-  timed_.store(true, std::memory_order_relaxed);
-}
-
-std::string gate::take_recording() {
-  std::unique_ptr<recording> done;
-  {
-    const std::lock_guard lock(mutex_);
-    core_.record(nullptr);
-    done.swap(recording_);
-    timed_.store(false, std::memory_order_relaxed);
-  }
-  if (done == nullptr) return {};
-  done->log.end();
-  return std::move(done->text);
 }
 
 void gate::tick(instant now) noexcept {

@@ -64,6 +64,13 @@ class gate {
   expected<void, error> report(core::request_id id, const progress& how_far);
   expected<void, error> reconfigure(const policy& next);
   void close();
+  [[nodiscard]] expected<run_id, error> open_run(const run_options& what);
+  expected<void, error> extend_run(run_id which, const spending& more);
+  bool close_run(run_id which);
+  [[nodiscard]] std::optional<run_balance> balance(run_id which) const;
+  void pause(duration length);
+  void signal(core::request_id id, provider_signal what);
+  [[nodiscard]] std::vector<decision> recent_decisions() const;
   void start_recording(std::size_t most_bytes);
   [[nodiscard]] std::string take_recording();
 
@@ -152,6 +159,8 @@ class gate {
   core::effects effects_;
   /// Whether somebody waited when the mutex was last free: then there is no use in trying to pass at once.
   std::atomic<bool> crowded_{false};
+  /// Whether instants matter also when there is room.
+  std::atomic<bool> needs_time_{false};
 
   asio::any_io_executor home_;
   std::atomic<asio::execution_context*> home_context_;

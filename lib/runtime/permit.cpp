@@ -18,8 +18,12 @@ expected<void, error> permit::settle(const usage& used) {
                                                                ", output_tokens = " + std::to_string(used.output_tokens) +
                                                                "; neither may be negative"));
   }
-  detail::finish(*std::exchange(gate_, nullptr), id_, stopped_, used);
+  detail::finish(*std::exchange(gate_, nullptr), id_, how_it_ends(core::ending::released), used);
   return {};
+}
+
+void permit::signal(provider_signal what) {
+  if (gate_ != nullptr) gate_->signal(id_, what);
 }
 
 std::optional<decision> permit::explain() const {

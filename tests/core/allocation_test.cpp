@@ -126,7 +126,8 @@ namespace {
 /// Everything that a policy can switch on, and room enough for all that comes at first.
 policy everything() {
   policy rules({64, 128'000});
-  while (rules.classes.size() < max_workloads) rules.add_class(class_policy("class " + std::to_string(rules.classes.size())));
+  while (rules.classes.size() < max_workloads)
+    rules.add_class(class_policy("class " + std::to_string(rules.classes.size())));
   for (std::size_t c = 0; c < rules.classes.size(); ++c) {
     class_policy& each = rules.classes[c];
     each.priority = -static_cast<int>(c / 4);

@@ -19,6 +19,7 @@ namespace {
 
 using numbers = std::array<wide, 3>;
 
+numbers numbers_of(const run_limits& some) { return {some.tokens, some.calls, some.money}; }
 numbers numbers_of(const spending& some) { return {some.tokens, some.calls, some.money}; }
 
 struct plain_run {
@@ -216,7 +217,7 @@ class paired_trees {
     made.finalise = numbers_of(what.finalise_reserve);
 
     bool fine = !made.parent || plain_.chargeable(*made.parent);
-    if (fine && made.parent && made.funding == run_funding::carve) fine = fundable(*made.parent, what.limit);
+    if (fine && made.parent && made.funding == run_funding::carve) fine = fundable(*made.parent, {what.limit.tokens, what.limit.calls, what.limit.money});
     ++operations_;
     const auto opened = tested_.open(what, plain_.runs.size());
     REQUIRE(opened.has_value() == fine);

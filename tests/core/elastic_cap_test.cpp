@@ -25,8 +25,17 @@ elastic_cap at_ceiling(std::int64_t ceiling) {
   eager.minimum = ceiling;
   elastic_cap cap;
   cap.configure(eager, ceiling);
-  cap.configure(rules(), ceiling);
   CHECK_FALSE(cap.update(0ms, false, at(0ms)));
+  cap.configure(rules(), ceiling);
+  return cap;
+}
+
+/// At the minimum of 2, since somebody above was seen at `at(0ms)`.
+elastic_cap at_minimum(std::int64_t ceiling) {
+  elastic_cap cap;
+  cap.configure(rules(), ceiling);
+  CHECK(cap.update(0ms, false, at(0ms)));
+  CHECK(cap.cap() == 2);
   return cap;
 }
 
@@ -47,20 +56,56 @@ TEST_CASE("off, the cap is the ceiling") {
   CHECK(cap.reason() == limit_change::reconfigured);
 }
 
-TEST_CASE("begins at the minimum, and rises by one a window while it is what the class waits for") {
+TEST_CASE("begins at the ceiling, falls to the minimum at first sight of somebody above, and rises by one a window") {
   elastic_cap cap;
   cap.configure(rules(), 12);
   CHECK(cap.enabled());
-  CHECK(cap.cap() == 2);
+  CHECK(cap.cap() == 12);
   CHECK(cap.reason() == limit_change::none);
-  CHECK_FALSE(cap.update(0ms, false, at(0ms)));
-  CHECK(cap.update(0ms, true, at(100ms)));
-  CHECK(cap.cap() == 3);
-  CHECK(cap.reason() == limit_change::probe);
+  CHECK_FALSE(cap.update(nobody, true, at(0ms)));
+  CHECK(cap.cap() == 12);
+  CHECK(cap.update(0ms, false, at(100ms)));
+  CHECK(cap.cap() == 2);
+  CHECK(cap.reason() == limit_change::pressure);
   CHECK(cap.next_update() == at(1100ms));
   CHECK_FALSE(cap.update(0ms, true, at(1099ms)));
   CHECK(cap.update(0ms, true, at(1100ms)));
+  CHECK(cap.cap() == 3);
+  CHECK(cap.reason() == limit_change::probe);
+  CHECK(cap.update(0ms, true, at(2100ms)));
   CHECK(cap.cap() == 4);
+}
+
+TEST_CASE("a first token above is a first sight too") {
+  elastic_cap cap;
+  cap.configure(rules(), 12);
+  cap.observe_first_token(10ms, at(50ms));
+  CHECK(cap.update(nobody, true, at(60ms)));
+  CHECK(cap.cap() == 2);
+}
+
+TEST_CASE("with a pause it may fall to zero for so long, then the minimum is back until trouble has been away as long") {
+  elastic_policy pausing = rules();
+  pausing.minimum = 1;
+  pausing.pause = 10s;
+  elastic_cap cap;
+  cap.configure(pausing, 4);
+  CHECK(cap.update(0ms, true, at(0ms)));
+  CHECK(cap.cap() == 1);
+  CHECK(cap.update(501ms, true, at(1s)));
+  CHECK(cap.cap() == 0);
+  CHECK(cap.reason() == limit_change::pressure);
+  CHECK_FALSE(cap.update(9s, true, at(10'999ms)));
+  CHECK(cap.cap() == 0);
+  CHECK(cap.update(9s, true, at(11s)));
+  CHECK(cap.cap() == 1);
+  // Still in trouble: no second pause.
+  CHECK_FALSE(cap.update(9s, true, at(13s)));
+  CHECK(cap.cap() == 1);
+  // Ten seconds without any: then it may pause again.
+  CHECK_FALSE(cap.update(0ms, false, at(23s)));
+  CHECK(cap.update(501ms, true, at(24s)));
+  CHECK(cap.cap() == 0);
 }
 
 TEST_CASE("falls while an older waiter above suffers, once a window, not below the minimum") {
@@ -90,27 +135,28 @@ TEST_CASE("falls by at least one") {
   gentle.minimum = 5;
   elastic_cap cap;
   cap.configure(gentle, 5);
+  CHECK_FALSE(cap.update(0ms, true, at(0ms)));
   gentle.minimum = 1;
   cap.configure(gentle, 5);
   CHECK(cap.cap() == 5);
-  CHECK(cap.update(1s, true, at(0ms)));
+  CHECK(cap.update(1s, true, at(1s)));
   CHECK(cap.cap() == 4);
 }
 
 TEST_CASE("falls when first tokens come late on average") {
   elastic_cap cap = at_ceiling(12);
-  cap.observe_first_token(400ms, at(1s));
+  cap.observe_first_token(100ms, at(1s));
   CHECK_FALSE(cap.update(nobody, false, at(1s)));
-  // 400 + 400 / 8 = 450, then 450 + 750 / 8 = 543.75.
-  cap.observe_first_token(800ms, at(2s));
+  // 100 + 1,600 / 8 = 300, then 300 + 2,000 / 8 = 550.
+  cap.observe_first_token(1'700ms, at(2s));
   CHECK_FALSE(cap.update(nobody, false, at(2s)));
-  cap.observe_first_token(1200ms, at(3s));
+  cap.observe_first_token(2'300ms, at(3s));
   CHECK(cap.update(nobody, false, at(3s)));
   CHECK(cap.cap() == 6);
   CHECK(cap.reason() == limit_change::pressure);
   // No news since: it neither falls further nor rises.
   CHECK_FALSE(cap.update(nobody, true, at(5s)));
-  // 543.75 - 543.75 / 8 = 475.8: all is well again.
+  // 550 - 550 / 8 = 481.25: all is well again.
   cap.observe_first_token(0ms, at(6s));
   CHECK(cap.update(nobody, true, at(6s)));
   CHECK(cap.cap() == 7);
@@ -126,9 +172,7 @@ TEST_CASE("stays when the class waits for something else, and at the ceiling") {
 }
 
 TEST_CASE("doubles when nothing above has been seen for ten windows") {
-  elastic_cap cap;
-  cap.configure(rules(), 30);
-  CHECK_FALSE(cap.update(nobody, false, at(0ms)));
+  elastic_cap cap = at_minimum(30);
   CHECK(cap.update(nobody, true, at(9'999ms)));
   CHECK(cap.cap() == 3);
   CHECK(cap.update(nobody, true, at(11s)));
@@ -143,9 +187,7 @@ TEST_CASE("doubles when nothing above has been seen for ten windows") {
 }
 
 TEST_CASE("a waiter above is somebody who could be hurt, though its first token is still to come") {
-  elastic_cap cap;
-  cap.configure(rules(), 30);
-  CHECK_FALSE(cap.update(nobody, false, at(0ms)));
+  elastic_cap cap = at_minimum(30);
   CHECK_FALSE(cap.update(1ms, false, at(5s)));
   CHECK(cap.update(nobody, true, at(14'999ms)));
   CHECK(cap.cap() == 3);
@@ -155,6 +197,7 @@ TEST_CASE("a waiter above is somebody who could be hurt, though its first token 
 
 TEST_CASE("a late first token is forgotten after ten quiet windows") {
   elastic_cap cap = at_ceiling(16);
+  cap.observe_first_token(100ms, at(500ms));
   cap.observe_first_token(5s, at(1s));
   CHECK(cap.update(nobody, true, at(1s)));
   CHECK(cap.cap() == 8);
@@ -181,13 +224,46 @@ TEST_CASE("another policy keeps the cap within its bounds") {
   cap.configure(off, 20);
   CHECK(cap.cap() == 20);
   cap.configure(rules(), 20);
-  CHECK(cap.cap() == 2);
+  CHECK(cap.cap() == 20);
+}
+
+TEST_CASE("doubles at once when nothing above runs or waits, and is not kept below its minimum") {
+  elastic_cap cap = at_minimum(30);
+  CHECK(cap.update(nobody, true, at(1s), false));
+  CHECK(cap.cap() == 4);
+  CHECK(cap.update(nobody, true, at(2s), false));
+  CHECK(cap.cap() == 8);
+  // A waiter is somebody.
+  CHECK(cap.update(0ms, true, at(3s), false));
+  CHECK(cap.cap() == 9);
+
+  elastic_policy pausing = rules();
+  pausing.pause = 60s;
+  elastic_cap paused;
+  paused.configure(pausing, 30);
+  CHECK(paused.update(0ms, true, at(0ms)));
+  CHECK(paused.update(1s, true, at(1s)));
+  CHECK(paused.update(2s, true, at(2s)));
+  CHECK(paused.cap() == 0);
+  CHECK(paused.update(nobody, true, at(2'001ms), false));
+  CHECK(paused.cap() == 2);
+}
+
+TEST_CASE("a provider that has always been slow to answer is no trouble") {
+  elastic_cap cap = at_ceiling(12);
+  for (int n = 0; n < 40; ++n) cap.observe_first_token(800ms, at(n * 100ms));
+  CHECK_FALSE(cap.update(nobody, true, at(4s)));
+  CHECK(cap.cap() == 12);
+  // Twice as slow as when it was calm is.
+  for (int n = 0; n < 40; ++n) cap.observe_first_token(1'800ms, at(4s + n * 100ms));
+  CHECK(cap.update(nobody, true, at(8s)));
+  CHECK(cap.cap() == 6);
 }
 
 TEST_CASE("a ceiling without an end, and instants out of order") {
   elastic_cap cap;
   cap.configure(rules(), INT64_MAX);
-  CHECK_FALSE(cap.update(nobody, false, at(0ms)));
+  CHECK(cap.update(0ms, false, at(0ms)));
   std::int64_t rises = 0;
   for (int window = 10; window < 100; ++window) rises += cap.update(nobody, true, at(window * 1s)) ? 1 : 0;
   // 2 * 2^61 is 2^62, and what is beyond half of the ceiling goes there.

@@ -14,7 +14,7 @@
 namespace sluice::core::testing {
 
 constexpr spending tokens(std::int64_t amount) { return {amount, 0, 0}; }
-constexpr spending at_most(std::int64_t amount) { return {amount, unlimited, unlimited}; }
+constexpr run_limits at_most(std::int64_t amount) { return {.tokens = amount}; }
 
 class run_tree {
  public:

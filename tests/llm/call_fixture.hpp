@@ -119,6 +119,7 @@ inline const std::string plain_answer =
 /// The default classes over 4 slots: interactive work has a floor of 3, so a second piece of batch work has borrowed.
 inline policy lending() {
   policy rules({.slots = 4, .tokens = 1'000'000});
+  rules[sluice::batch].elastic.enabled = false;
   return rules;
 }
 

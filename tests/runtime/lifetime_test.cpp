@@ -423,7 +423,7 @@ TEST_CASE("a context that goes with thousands of coroutines holding and waiting 
 #else
   constexpr int many = 20'000;
 #endif
-  policy rules = plain({.slots = 100, .tokens = 10});
+  policy rules = plain({.slots = 100, .tokens = 100});
   rules.max_waiting = many;
   parts self(rules);
   for (int n = 0; n < many; ++n) {

@@ -21,6 +21,15 @@ struct spending {
 };
 static_assert(std::is_trivially_destructible_v<spending> && std::is_aggregate_v<spending>);
 
+/// The most of it; what is not named has no limit.
+struct run_limits {
+  std::int64_t tokens = unlimited;
+  std::int64_t calls = unlimited;
+  std::int64_t money = unlimited;
+  friend constexpr bool operator==(const run_limits&, const run_limits&) noexcept = default;
+};
+static_assert(std::is_trivially_destructible_v<run_limits> && std::is_aggregate_v<run_limits>);
+
 /// Names a run. Never reused: one that has ended is known no longer. By default: no run.
 struct run_id {
   std::uint32_t index = 0;
@@ -45,7 +54,7 @@ struct run_options {
   run_id parent{};
   run_funding funding = run_funding::share;
   /// The most that it may spend, on each axis; `unlimited` for none. Ignored for `share` below a parent.
-  spending limit{unlimited, unlimited, unlimited};
+  run_limits limit{};
   /// Of the limit, what only requests marked `finalising` may spend: for the last answer of a root run. Roots alone.
   spending finalise_reserve{};
   /// Given back with each effect that concerns this run.

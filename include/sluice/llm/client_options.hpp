@@ -6,6 +6,8 @@
 #include <sluice/core/error.hpp>
 #include <sluice/core/expected.hpp>
 #include <sluice/core/request.hpp>
+#include <sluice/core/run.hpp>
+#include <sluice/core/tenant.hpp>
 #include <sluice/core/time.hpp>
 #include <sluice/core/workload.hpp>
 #include <sluice/http/transport.hpp>
@@ -78,6 +80,10 @@ struct call_options {
   std::optional<cost> reservation{};
   /// For work that was preempted and comes again: `failure::age` of the call that was.
   sluice::age age{};
+  /// On whose behalf, and the run that pays (`bulkhead::open_run`); `finalising` may spend its finalise reserve.
+  sluice::tenant tenant{};
+  sluice::run_id run{};
+  bool finalising = false;
   /// A call that is preempted asks again, with its age, until its deadline; a stream only as long as none of it has been
   /// handed out. When off, preemption is `errc::preempted`.
   bool requeue_when_preempted = true;

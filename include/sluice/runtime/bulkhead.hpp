@@ -5,8 +5,11 @@
 #include <sluice/core/cost.hpp>
 #include <sluice/core/decision.hpp>
 #include <sluice/core/expected.hpp>
+#include <sluice/core/model.hpp>
 #include <sluice/core/policy.hpp>
+#include <sluice/core/run.hpp>
 #include <sluice/core/statistics.hpp>
+#include <sluice/core/tenant.hpp>
 #include <sluice/core/time.hpp>
 #include <sluice/core/workload.hpp>
 #include <sluice/runtime/detail/waiter.hpp>
@@ -19,9 +22,11 @@
 #include <asio/use_awaitable.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace sluice {
 
@@ -31,6 +36,14 @@ struct admit_options {
   instant deadline = never;
   /// For work that was preempted and comes again: `permit::age()` of the permit it had.
   sluice::age age{};
+  /// On whose behalf. Tenants of a class share it fairly, and each has its own rates.
+  sluice::tenant tenant{};
+  /// The run that pays, from `bulkhead::open_run`; and whether this is its root's last answer, which may spend the
+  /// finalise reserve.
+  sluice::run_id run{};
+  bool finalising = false;
+  /// Where it goes: what it costs, and what is learned about its speed.
+  sluice::model model{};
 };
 static_assert(std::is_trivially_destructible_v<admit_options> && std::is_aggregate_v<admit_options>);
 
@@ -104,6 +117,24 @@ class bulkhead {
   template <typename Work>
   [[nodiscard]] auto run(cost asked, workload as, Work work, admit_options options = {})
       -> asio::awaitable<expected<typename std::invoke_result_t<Work&, permit&>::value_type, rejection>>;
+
+  /// Opens a run, which pays for the requests that name it. `core::admission::open_run` has the errors.
+  [[nodiscard]] expected<run_id, error> open_run(const run_options& what = {});
+  /// Raises a run's limits; waiters that can be paid now are served.
+  expected<void, error> extend_run(run_id which, const spending& more);
+  /// Nothing may be charged to it any more; its waiters complete with `reason::unknown_run`. False when it is not known.
+  bool close_run(run_id which);
+  /// The account of an open run.
+  [[nodiscard]] std::optional<run_balance> balance(run_id which) const;
+
+  /// The provider asked for a pause (`Retry-After`): nothing starts for so long. A shorter one than one in force changes
+  /// nothing.
+  void pause(duration length);
+  /// The provider signalled trouble, in answer to no permit in particular; `permit::signal` is more exact.
+  void signal(provider_signal what);
+
+  /// The last explain records, the oldest first: of waits, rejections and preemptions. O(records).
+  [[nodiscard]] std::vector<decision> recent_decisions() const;
 
   /// Puts a new policy in force; its revision must be greater. Running work is not revoked. See `core::admission::reconfigure`.
   expected<void, error> reconfigure(const policy& next);

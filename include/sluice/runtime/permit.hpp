@@ -2,6 +2,8 @@
 /// `permit`: the right to run one provider exchange. RAII, move-only; losing it cannot lose capacity.
 #pragma once
 
+#include <sluice/core/adaptive.hpp>
+#include <sluice/core/admission.hpp>
 #include <sluice/core/cost.hpp>
 #include <sluice/core/decision.hpp>
 #include <sluice/core/error.hpp>
@@ -52,11 +54,23 @@ class [[nodiscard]] permit {
   /// `errc::invalid_argument`.
   expected<void, error> settle(const usage& used);
 
-  /// Ends the permit; what was reported last counts as used, and nothing if there was no report. Harmless on an empty permit.
+  /// Ends the permit of an exchange that failed, or was stopped before its end: `so_far` is charged, and nothing is
+  /// learned from it. Harmless on an empty permit; negative numbers count as zero.
+  void abandon(const usage& so_far) noexcept {
+    if (gate_ == nullptr) return;
+    detail::finish(*std::exchange(gate_, nullptr), id_, how_it_ends(core::ending::abandoned), so_far);
+  }
+
+  /// Ends the permit. What was reported last counts as used; without any report nothing counts as consumed, but tenants,
+  /// rates and runs have paid for all of it, since nobody knows. Harmless on an empty permit.
   void release() noexcept {
     if (gate_ == nullptr) return;
-    detail::finish(*std::exchange(gate_, nullptr), id_, stopped_, std::nullopt);
+    detail::finish(*std::exchange(gate_, nullptr), id_, how_it_ends(core::ending::released), std::nullopt);
   }
+
+  /// The provider said something about its load in answer to this exchange (429, 529, a timeout). Harmless on an empty
+  /// permit.
+  void signal(provider_signal what);
 
   /// Runs `work` under this permit, on a strand of the caller's executor: when the bulkhead preempts the permit, `work` is cancelled
   /// (terminal), and once it has really stopped this gives `errc::preempted`. Work that ends by itself all the same
@@ -74,6 +88,9 @@ class [[nodiscard]] permit {
 
  private:
   friend struct detail::permit_access;
+  [[nodiscard]] core::ending how_it_ends(core::ending otherwise) const noexcept {
+    return stopped_ ? core::ending::preempted : otherwise;
+  }
   permit(detail::gate& gate, core::request_id id) noexcept : gate_(&gate), id_(id) {}
 
   detail::gate* gate_ = nullptr;

@@ -33,7 +33,8 @@ class reference_model : public learning {
       if (!waiting.empty()) settle();
       return;
     }
-    const bool moved = expire();
+    bool moved = expire();
+    if (rules_.classes[c].elastic.enabled && elastic_[c].next_update() <= now_) moved = move_limits() || moved;
     join(one);
     if (waiting.empty() && fits_alone(one) && !hopeless(one)) {
       start_at_once(one);
@@ -48,6 +49,7 @@ class reference_model : public learning {
   bool arrive_at_once(const request& what, instant now) {
     const std::size_t c = what.workload.index();
     if (!waiting.empty() || closed_ || c >= classes() || !well_formed(what.cost)) return false;
+    if (rules_.classes[c].elastic.enabled && elastic_[c].may_fall(std::max(now, now_))) return false;
     const capacity asked{what.cost.slots, what.cost.tokens};
     if (ceiling(c).slots == 0 || room(add_up(), c, asked) != constraint::none) return false;
     if (what.deadline <= std::max(now, now_)) return false;

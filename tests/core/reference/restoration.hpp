@@ -38,22 +38,26 @@ class restoration : public service {
     restore();
   }
 
- private:
-  void move_limits() {
+  bool move_limits() {
     bool moved = false;
     for (std::size_t c = 0; c < classes(); ++c) {
       if (!rules_.classes[c].elastic.enabled || elastic_[c].next_update() > now_) continue;
       duration oldest{-1};
+      const bool above_runs = std::any_of(holding.begin(), holding.end(),
+                                          [&](const piece& one) { return above(one.workload(), c); });
       for (std::size_t other = 0; other < classes(); ++other) {
         const piece* const head = next_of(other);
         if (head != nullptr && above(other, c)) oldest = std::max(oldest, now_ - head->arrived);
       }
       const piece* const own = next_of(c);
       const bool binding = own != nullptr && room(add_up(), c, own->part()) == constraint::class_slots;
-      if (elastic_[c].update(oldest, binding, now_)) moved = true;
+      if (elastic_[c].update(oldest, binding, now_, above_runs)) moved = true;
     }
     if (moved) serve();
+    return moved;
   }
+
+ private:
 
   void note_lack() {
     const sums now = add_up();

@@ -17,6 +17,7 @@ namespace sluice::core::testing {
 
 using plain_amounts = std::array<wide, 3>;
 
+inline plain_amounts amounts_of(const run_limits& some) { return {some.tokens, some.calls, some.money}; }
 inline plain_amounts amounts_of(const spending& some) { return {some.tokens, some.calls, some.money}; }
 
 struct plain_run {

@@ -2,6 +2,7 @@
 /// What the templates of the runtime need of the gate behind a bulkhead. Not for users.
 #pragma once
 
+#include <sluice/core/admission.hpp>
 #include <sluice/core/cost.hpp>
 #include <sluice/core/decision.hpp>
 #include <sluice/core/error.hpp>
@@ -30,8 +31,8 @@ class stop_source;
 /// An operation that waits for admission: a node in the operation's own memory.
 class waiter;
 
-/// Ends a grant. `stopped`: its work was stopped by preemption.
-void finish(gate& where, core::request_id id, bool stopped, const std::optional<usage>& used) noexcept;
+/// Ends a grant.
+void finish(gate& where, core::request_id id, core::ending how, const std::optional<usage>& used) noexcept;
 
 /// Starts waiting. The waiter completes later, never within this call: see `waiter`.
 void enqueue(gate& where, waiter& who, const core::request& what);

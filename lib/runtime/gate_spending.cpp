@@ -1,0 +1,96 @@
+// What is not about one request: runs and what they spend, the provider's signals, and recordings.
+#include "runtime/gate_aftermath.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace sluice::detail {
+
+expected<run_id, error> gate::open_run(const run_options& what) {
+  const std::lock_guard lock(mutex_);
+  return core_.open_run(what, core_.now());
+}
+
+expected<void, error> gate::extend_run(run_id which, const spending& more) {
+  aftermath left(*this);
+  expected<void, error> result;
+  {
+    const std::lock_guard lock(mutex_);
+    result = core_.extend_run(which, more, clock(), effects_);
+    apply(left);
+    note_idle(left);
+  }
+  left.carry_out();
+  return result;
+}
+
+bool gate::close_run(run_id which) {
+  aftermath left(*this);
+  bool known = false;
+  {
+    const std::lock_guard lock(mutex_);
+    known = core_.close_run(which, clock(), effects_);
+    apply(left);
+    note_idle(left);
+  }
+  left.carry_out();
+  return known;
+}
+
+std::optional<run_balance> gate::balance(run_id which) const {
+  const std::lock_guard lock(mutex_);
+  return core_.balance(which);
+}
+
+void gate::pause(duration length) {
+  aftermath left(*this);
+  const instant now = time_->now();
+  {
+    const std::lock_guard lock(mutex_);
+    core_.pause(after(now, length), now, effects_);
+    apply(left);
+    note_idle(left);
+  }
+  left.carry_out();
+}
+
+void gate::signal(core::request_id id, provider_signal what) {
+  aftermath left(*this);
+  {
+    const std::lock_guard lock(mutex_);
+    if (alive_) core_.signal(id, what, time_->now(), effects_);
+    apply(left);
+    note_idle(left);
+  }
+  left.carry_out();
+}
+
+std::vector<decision> gate::recent_decisions() const {
+  const std::lock_guard lock(mutex_);
+  return core_.recent();
+}
+
+void gate::start_recording(std::size_t most_bytes) {
+  auto begun = std::make_unique<recording>(most_bytes);
+  const std::lock_guard lock(mutex_);
+  core_.record(&begun->log);
+  // What was under way is freed when the mutex is free again.
+  recording_.swap(begun);
+  timed_.store(true, std::memory_order_relaxed);
+}
+
+std::string gate::take_recording() {
+  std::unique_ptr<recording> done;
+  {
+    const std::lock_guard lock(mutex_);
+    core_.record(nullptr);
+    done.swap(recording_);
+    timed_.store(false, std::memory_order_relaxed);
+  }
+  if (done == nullptr) return {};
+  done->log.end();
+  return std::move(done->text);
+}
+
+}  // namespace sluice::detail
