@@ -17,7 +17,8 @@ bar near_to(std::string text, double value, double target, double distance, std:
 }
 
 const std::vector<experiment>& experiments() {
-  static const std::vector<experiment> all{make_e1(), make_e2(), make_e7(), make_speed()};
+  static const std::vector<experiment> all{make_e1(), make_e2(), make_e3(), make_e4(),
+                                           make_e5(), make_e6(), make_e7(), make_speed()};
   return all;
 }
 

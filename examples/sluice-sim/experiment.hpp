@@ -103,6 +103,10 @@ struct experiment {
 
 [[nodiscard]] experiment make_e1();
 [[nodiscard]] experiment make_e2();
+[[nodiscard]] experiment make_e3();
+[[nodiscard]] experiment make_e4();
+[[nodiscard]] experiment make_e5();
+[[nodiscard]] experiment make_e6();
 [[nodiscard]] experiment make_e7();
 [[nodiscard]] experiment make_speed();
 

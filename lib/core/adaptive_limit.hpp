@@ -28,7 +28,7 @@ namespace sluice::core {
 /// was well: in the first five completions at first, kept while more is in flight than then, and slowly renewed by
 /// those with no more in flight, so that it comes to be how things are at low use. It counts when time to first token
 /// and time after it both exceed `tolerance` times that, on average over the recent ones, and more was in flight than
-/// then. When two decreases in a row for this reason made nothing faster, though less was in flight after each, how
+/// then. When three decreases in a row for this reason made nothing faster, though less was in flight after each, how
 /// things were is forgotten and learned anew. Completions without a known first token say nothing about speed.
 ///
 /// An instant earlier than a former one counts as the former one. All: O(1).

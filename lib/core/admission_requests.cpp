@@ -49,7 +49,7 @@ placement admission::state::place_of(std::uint32_t index) const noexcept {
   const ticket& which = tickets_[index];
   if (!which.detailed) return {which.workload, false, which.sequence};
   const detail& more = detail_of(index);
-  return {more.flow, more.continuing, more.rank};
+  return {more.flow, more.continuing, more.rank, more.run == no_run ? nowhere : runs_.root_of(more.run)};
 }
 
 std::int64_t admission::state::price_of(sluice::model which, std::int64_t input, std::int64_t output) const noexcept {
@@ -122,9 +122,10 @@ void admission::state::add_detail(std::uint32_t index, const request& what, cons
   made.money = as.money;
   made.finalising = as.finalising;
   made.paid = false;
-  const bool in_run = as.run != no_run;
-  made.rank = in_run ? runs_.root_rank(as.run) : tickets_[index].sequence;
-  made.continuing = in_run && runs_.started(as.run);
+  // What a run starts beside its own work has no claim to the place of a run that goes on: it would only have to fork.
+  const bool goes_on = as.run != no_run && !runs_.under_way(as.run);
+  made.rank = goes_on ? runs_.root_rank(as.run) : tickets_[index].sequence;
+  made.continuing = goes_on && runs_.started(as.run);
   tenants_.use(as.tenant);
 }
 

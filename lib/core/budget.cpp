@@ -270,6 +270,7 @@ void budget::reserve(std::uint32_t node, const spending& asked) noexcept {
   start_event();
   run_node& spender = nodes_[node];
   ++spender.in_flight;
+  ++spender.top->under_way;
   set_aside(spender, widened(asked));
 }
 
@@ -278,6 +279,7 @@ void budget::settle(std::uint32_t node, const spending& reserved, const spending
   run_node& spender = nodes_[node];
   pay(spender, widened(reserved), widened(used));
   --spender.in_flight;
+  --spender.top->under_way;
   collect(node);
 }
 

@@ -84,6 +84,8 @@ struct run_node {
   std::uint32_t in_flight = 0;
   /// Of a root: how many runs of its tree are closed and still kept.
   std::uint32_t closed_kept = 0;
+  /// Of a root: reservations in its tree that have not ended.
+  std::uint32_t under_way = 0;
   /// The next free cell, when it is nobody's.
   std::uint32_t link = 0;
   std::uint8_t depth = 0;
@@ -157,6 +159,9 @@ class budget {
   void start(std::uint32_t node) noexcept { nodes_[node].top->started = true; }
   /// Whether anything was ever started for the task, the tree, that a run is a part of.
   [[nodiscard]] bool started(std::uint32_t node) const noexcept { return nodes_[node].top->started; }
+  /// Whether a reservation of it has not ended.
+  [[nodiscard]] bool under_way(std::uint32_t node) const noexcept { return nodes_[node].top->under_way != 0; }
+  [[nodiscard]] std::uint32_t root_of(std::uint32_t node) const noexcept { return nodes_[node].top->index; }
   /// The number with which its root was opened.
   [[nodiscard]] std::uint64_t root_rank(std::uint32_t node) const noexcept { return nodes_[node].rank; }
   [[nodiscard]] std::uint64_t tag(std::uint32_t node) const noexcept { return nodes_[node].tag; }

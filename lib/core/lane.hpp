@@ -1,5 +1,5 @@
 /// \file
-/// One line of waiters: the earliest deadline first, then the age of the root run, then age.
+/// One line of waiters: the earliest deadline first, then rank, then age.
 #pragma once
 
 #include "core/dary_heap.hpp"
@@ -14,24 +14,36 @@
 
 namespace sluice::core {
 
+/// Ranks are in the order of arrival: a waiter's own age, or that of its root run. `turn` counts those who took a place
+/// behind the youngest of a rank later on: where nobody has a deadline they come in that order, before the next rank.
+struct lane_rank {
+  constexpr explicit(false) lane_rank(std::uint64_t number = 0, std::uint16_t nth = 0) noexcept : age(number), turn(nth) {}
+  std::uint64_t age;
+  std::uint16_t turn;
+};
+
 /// A waiter in its lane. Sixteen bytes, so that four children are one cache line. Deadlines come before all that have
 /// none, and those are in the order of their ranks: one number says both.
 struct lane_item {
   std::uint64_t key;
   std::uint32_t index;
-  /// The low half of the rank: the difference is exact while two are within 2^31 of each other.
+  /// The low half of the rank's age: the difference is exact while two are within 2^31 of each other.
   std::uint32_t rank;
 };
 
 inline constexpr std::uint64_t no_deadline_key = std::uint64_t{1} << 63;
 inline constexpr std::int64_t deadline_origin = std::int64_t{1} << 62;
 
-[[nodiscard]] inline std::uint64_t lane_key(instant deadline, std::uint64_t rank) noexcept {
-  if (deadline == never) return no_deadline_key + rank;
+[[nodiscard]] inline std::uint64_t lane_key(instant deadline, lane_rank rank) noexcept {
+  if (deadline == never) return no_deadline_key + (rank.age << 16U | rank.turn);
   return static_cast<std::uint64_t>(deadline.time_since_epoch().count() + deadline_origin);
 }
 [[nodiscard]] inline instant deadline_of(std::uint64_t key) noexcept {
   return key >= no_deadline_key ? never : instant(duration(static_cast<std::int64_t>(key) - deadline_origin));
+}
+
+[[nodiscard]] inline lane_item item_of(std::uint32_t index, instant deadline, lane_rank rank) noexcept {
+  return {lane_key(deadline, rank), index, static_cast<std::uint32_t>(rank.age)};
 }
 
 struct lane_order {

@@ -1,8 +1,14 @@
 #include "core/wait_queue.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::core {
+namespace {
+
+constexpr std::size_t usual_line = 16;
+
+}  // namespace
 
 wait_queue::wait_queue(tickets& all, fair_queue& flows) : tickets_(all), flows_(flows) {
   expiry_ = dary_heap<expiry, expiry_order>(expiry_order{this});
@@ -11,28 +17,93 @@ wait_queue::wait_queue(tickets& all, fair_queue& flows) : tickets_(all), flows_(
 void wait_queue::reach() {
   places_.resize(tickets_.size());
   lane_of_.resize(tickets_.size());
+  line_of_.resize(tickets_.size());
+  lines_.reserve(tickets_.size());
+  unused_lines_.reserve(tickets_.size());
+  unused_aside_.reserve(tickets_.size());
 }
 
 void wait_queue::make_late(std::uint32_t index, std::uint64_t rank) {
-  const std::uint32_t from = lane_of_[index];
-  const std::uint32_t to = from / lanes_per_flow * lanes_per_flow + 2;
-  const std::size_t c = tickets_[index].workload;
-  at(from).waiting.erase(places_[index]);
-  renew_first(at(from), from, c);
-  lane_of_[index] = to;
-  at(to).waiting.push({lane_key(tickets_[index].deadline, rank), index, static_cast<std::uint32_t>(rank)});
-  renew_first(at(to), to, c);
+  const std::uint32_t flow = flow_of(index);
+  const bool of_run = is_of_run(index);
+  take_out(index);
+  // It needs no turn of its run any more.
+  if (of_run) leave_run(index);
+  join(index, lanes_per_flow * flow + 2, rank);
+}
+
+void wait_queue::join_line(std::uint32_t index, std::uint32_t which, lane_rank rank, std::uint32_t line) {
+  join(index, which, rank);
+  lane_of_[index] |= run_bit;
+  line_of_[index] = line;
+}
+
+void wait_queue::join_run(std::uint32_t index, const placement& where) {
+  const run_line made{where.flow, where.root, index, nowhere};
+  std::uint32_t place = line_of_run_.find(made.key());
+  if (place == key_table::none) {
+    if (unused_lines_.empty()) {
+      unused_lines_.push_back(static_cast<std::uint32_t>(lines_.size()));
+      lines_.emplace_back();
+    }
+    place = unused_lines_.back();
+    unused_lines_.pop_back();
+    lines_[place] = made;
+    line_of_run_.insert(made.key(), place);
+    join_line(index, lanes_per_flow * where.flow + (where.continuing ? 1 : 0), where.rank, place);
+    return;
+  }
+  run_line& line = lines_[place];
+  const std::uint32_t shown_lane = lane_of_[line.shown] & ~run_bit;
+  const lane_item shown = at(shown_lane).waiting[places_[line.shown]];
+  const lane_item item = item_of(index, tickets_[index].deadline, where.rank);
+  if (!lane_order{&tickets_, &places_}.before(item, shown)) {
+    join_line(index, lane_aside_of(line), where.rank, place);
+    return;
+  }
+  const std::uint32_t other = std::exchange(line.shown, index);
+  take_out(other);
+  join_line(other, lane_aside_of(line), tickets_[other].sequence, place);
+  join_line(index, shown_lane, where.rank, place);
+}
+
+std::uint32_t wait_queue::lane_aside() {
+  if (unused_aside_.empty()) {
+    unused_aside_.push_back(lanes_aside_);
+    aside_.reach(lanes_aside_, lane_order{&tickets_, &places_});
+    // Lanes go from run to run: with room for what most of them need, they soon ask for no more.
+    aside_[lanes_aside_++].waiting.reserve(usual_line);
+  }
+  const std::uint32_t taken = unused_aside_.back();
+  unused_aside_.pop_back();
+  return taken;
+}
+
+std::uint32_t wait_queue::lane_aside_of(run_line& line) {
+  if (line.behind == nowhere) line.behind = lane_aside();
+  return line.behind | behind_bit;
+}
+
+void wait_queue::leave_run(std::uint32_t index) {
+  const std::uint32_t place = line_of_[index];
+  run_line& line = lines_[place];
+  if (line.behind != nowhere && line.shown == index) {
+    // The turn of the run is over: whoever of it is next waits behind all that have come.
+    line.shown = aside_[line.behind].waiting.front().index;
+    take_out(line.shown);
+    if (last_.turn != 0xffff) ++last_.turn;
+    join_line(line.shown, lanes_per_flow * line.flow, last_, place);
+  } else if (line.shown == index) {
+    line_of_run_.erase(line.key());
+    unused_lines_.push_back(place);
+  }
+  if (line.behind == nowhere || !aside_[line.behind].waiting.empty()) return;
+  unused_aside_.push_back(std::exchange(line.behind, nowhere));
 }
 
 std::uint32_t wait_queue::park(std::uint32_t index, std::uint64_t rank, std::uint32_t lane) {
-  if (lane == nowhere && unused_aside_.empty()) {
-    unused_aside_.push_back(lanes_aside_);
-    aside_.reach(lanes_aside_++, lane_order{&tickets_, &places_});
-  }
-  if (lane == nowhere) {
-    lane = unused_aside_.back();
-    unused_aside_.pop_back();
-  }
+  if (lane == nowhere) lane = lane_aside();
+  know(index);
   join(index, lane | parked_bit, rank);
   ++classes_[tickets_[index].workload].parked;
   return lane;

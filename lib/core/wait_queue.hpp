@@ -1,10 +1,12 @@
 /// \file
-/// All that waits. Per class whose turn it is, per tenant who of it comes first; beside that who expires first.
+/// All that waits. Per class whose turn it is, per tenant who of it comes first, of each run one at a time; beside that
+/// who expires first.
 #pragma once
 
 #include "core/cost_order.hpp"
 #include "core/dary_heap.hpp"
 #include "core/fair_queue.hpp"
+#include "core/key_table.hpp"
 #include "core/lane.hpp"
 #include "core/shed_index.hpp"
 #include "core/ticket.hpp"
@@ -27,8 +29,14 @@ struct placement {
   bool continuing = false;
   /// The age of its root run, or its own: a number in the order of arrival.
   std::uint64_t rank = 0;
+  /// Its root run, or `nowhere`.
+  std::uint32_t root = nowhere;
 };
 
+/// Of each root run, one at a time waits among those of its flow: the first of them. When that one goes, the next takes a
+/// place at the end, behind whoever has come by then, as if it came now. So a run that asks for much at once has its turn
+/// as one that asks for one thing after the other.
+///
 /// push, park, remove: O(log n + log flows). head, earliest: O(1).
 ///
 /// Two orders beside are made only when they are wanted, in O(n log n), and kept until their class has no waiter left: by
@@ -72,7 +80,7 @@ class wait_queue {
     return late.waiting.empty() ? nowhere : late.waiting.front().index;
   }
   [[nodiscard]] bool is_late(std::uint32_t index) const noexcept {
-    return (lane_of_[index] & parked_bit) == 0 && lane_of_[index] % lanes_per_flow == 2;
+    return (lane_of_[index] & (aside_bits | run_bit)) == 0 && lane_of_[index] % lanes_per_flow == 2;
   }
   /// From now on it comes after all of its flow that are not late.
   void make_late(std::uint32_t index, std::uint64_t rank);
@@ -80,7 +88,10 @@ class wait_queue {
   [[nodiscard]] std::uint32_t head_of_parked(std::uint32_t lane) const noexcept {
     return aside_[lane].waiting.front().index;
   }
-  [[nodiscard]] std::uint32_t flow_of(std::uint32_t index) const noexcept { return lane_of_[index] / lanes_per_flow; }
+  /// Precondition: it is not parked.
+  [[nodiscard]] std::uint32_t flow_of(std::uint32_t index) const noexcept {
+    return is_of_run(index) ? lines_[line_of_[index]].flow : lane_of_[index] / lanes_per_flow;
+  }
   [[nodiscard]] bool is_parked(std::uint32_t index) const noexcept { return (lane_of_[index] & parked_bit) != 0; }
 
   /// Its flow waits for its tenant's rate until `until`.
@@ -135,16 +146,38 @@ class wait_queue {
     cost_order by_cost;
   };
 
+  /// A root run with waiters in a flow: who of it is in the flow's lanes, and the lane of the others, if it has one.
+  struct run_line {
+    std::uint32_t flow = 0;
+    std::uint32_t root = 0;
+    std::uint32_t shown = 0;
+    std::uint32_t behind = nowhere;
+    [[nodiscard]] std::uint64_t key() const noexcept { return std::uint64_t{flow} << 32U | root; }
+  };
+
   static constexpr std::uint32_t parked_bit = 0x8000'0000;
+  static constexpr std::uint32_t behind_bit = 0x4000'0000;
+  static constexpr std::uint32_t aside_bits = parked_bit | behind_bit;
+  /// In `lane_of_` alone: it is in the line of a run.
+  static constexpr std::uint32_t run_bit = 0x2000'0000;
   static constexpr std::uint32_t lanes_per_flow = 4;
 
   [[nodiscard]] lane& at(std::uint32_t which) noexcept {
-    return (which & parked_bit) != 0 ? aside_[which & ~parked_bit] : lanes_[which];
+    return (which & aside_bits) != 0 ? aside_[which & ~aside_bits] : lanes_[which];
   }
   [[nodiscard]] const lane& at(std::uint32_t which) const noexcept {
-    return (which & parked_bit) != 0 ? aside_[which & ~parked_bit] : lanes_[which];
+    return (which & aside_bits) != 0 ? aside_[which & ~aside_bits] : lanes_[which];
   }
-  void join(std::uint32_t index, std::uint32_t which, std::uint64_t rank);
+  [[nodiscard]] bool is_of_run(std::uint32_t index) const noexcept { return (lane_of_[index] & run_bit) != 0; }
+  void know(std::uint32_t index) noexcept;
+  void join(std::uint32_t index, std::uint32_t which, lane_rank rank);
+  void join_line(std::uint32_t index, std::uint32_t which, lane_rank rank, std::uint32_t line);
+  void take_out(std::uint32_t index);
+  [[nodiscard]] std::uint32_t lane_aside();
+  void join_run(std::uint32_t index, const placement& where);
+  [[nodiscard]] std::uint32_t lane_aside_of(run_line& line);
+  /// After it was taken out: whoever of its run comes next is shown, if anybody is left.
+  void leave_run(std::uint32_t index);
   /// Another one comes first in a lane of class `c`.
   void renew_first(lane& own, std::uint32_t which, std::size_t c) {
     flows_.stir(c);
@@ -163,6 +196,8 @@ class wait_queue {
   fair_queue& flows_;
   std::vector<std::uint32_t> places_;
   std::vector<std::uint32_t> lane_of_;
+  /// The line of its run, for those that are in one.
+  std::vector<std::uint32_t> line_of_;
   shed_index::links links_;
   std::vector<std::uint32_t> cost_places_;
   /// Of use only while an order is made; kept, as the memory of all that comes and goes.
@@ -172,6 +207,11 @@ class wait_queue {
   lane_store aside_;
   std::uint32_t lanes_aside_ = 0;
   std::vector<std::uint32_t> unused_aside_;
+  std::vector<run_line> lines_;
+  std::vector<std::uint32_t> unused_lines_;
+  key_table line_of_run_;
+  /// Behind all that have come, and behind all that have been shown since.
+  lane_rank last_{};
   dary_heap<expiry, expiry_order> expiry_;
   std::array<one_class, max_workloads> classes_;
   std::size_t size_ = 0;
@@ -188,22 +228,40 @@ class wait_queue {
   }
 }
 
-[[gnu::always_inline]] inline void wait_queue::join(std::uint32_t index, std::uint32_t which, std::uint64_t rank) {
-  if (places_.size() <= index) [[unlikely]] reach();
+[[gnu::always_inline]] inline void wait_queue::know(std::uint32_t index) noexcept {
   const ticket& joining = tickets_[index];
-  lane_of_[index] = which;
-  lane& joined = at(which);
-  joined.waiting.push({lane_key(joining.deadline, rank), index, static_cast<std::uint32_t>(rank)});
-  if (places_[index] == 0) renew_first(joined, which, joining.workload);
+  if (joining.sequence > last_.age) last_ = joining.sequence;
   ++size_;
   ++classes_[joining.workload].size;
   populated_ |= 1U << joining.workload;
 }
 
+[[gnu::always_inline]] inline void wait_queue::join(std::uint32_t index, std::uint32_t which, lane_rank rank) {
+  if (places_.size() <= index) [[unlikely]] reach();
+  const ticket& joining = tickets_[index];
+  lane_of_[index] = which;
+  lane& joined = at(which);
+  joined.waiting.push(item_of(index, joining.deadline, rank));
+  if (places_[index] == 0) renew_first(joined, which, joining.workload);
+}
+
+[[gnu::always_inline]] inline void wait_queue::take_out(std::uint32_t index) {
+  const std::uint32_t which = lane_of_[index] & ~run_bit;
+  const std::uint32_t place = places_[index];
+  lane& from = at(which);
+  from.waiting.erase(place);
+  if (place == 0) renew_first(from, which, tickets_[index].workload);
+}
+
 [[gnu::always_inline]] inline void wait_queue::push(std::uint32_t index, const placement& where) {
   lanes_.reach(lanes_per_flow * where.flow + lanes_per_flow - 1, lane_order{&tickets_, &places_});
   const ticket& joining = tickets_[index];
-  join(index, lanes_per_flow * where.flow + (where.continuing ? 1 : 0), where.rank);
+  know(index);
+  if (where.root == nowhere) [[likely]] {
+    join(index, lanes_per_flow * where.flow + (where.continuing ? 1 : 0), where.rank);
+  } else {
+    join_run(index, where);
+  }
   flow& mine = flows_[where.flow];
   mine.slots += joining.slots;
   mine.tokens += joining.tokens;
@@ -222,29 +280,28 @@ class wait_queue {
   const std::size_t c = leaving.workload;
   const std::uint32_t which = lane_of_[index];
   one_class& own = classes_[c];
-  lane& from = at(which);
-  const std::uint32_t place = places_[index];
-  from.waiting.erase(place);
-  if (place == 0) renew_first(from, which, c);
+  take_out(index);
   --size_;
   if (--own.size == 0) populated_ &= ~(1U << c);
   if ((which & parked_bit) != 0) {
     --own.parked;
-    if (!from.waiting.empty()) return false;
+    if (!at(which).waiting.empty()) return false;
     unused_aside_.push_back(which & ~parked_bit);
     return true;
   }
   if (own.by_size.active()) own.by_size.remove(links_, index, leaving.tokens);
   if (own.by_cost.active()) own.by_cost.remove(cost_places_[index]);
   if (own.size == own.parked) own.by_size.stop();
-  flow& mine = flows_[which / lanes_per_flow];
+  const std::uint32_t from = flow_of(index);
+  if ((which & run_bit) != 0) [[unlikely]] leave_run(index);
+  flow& mine = flows_[from];
   mine.slots -= leaving.slots;
   mine.tokens -= leaving.tokens;
   if (--mine.waiting == 0) {
-    flows_.leave(which / lanes_per_flow);
+    flows_.leave(from);
     renew_bit(c);
-  } else if (!from.waiting.empty()) {
-    __builtin_prefetch(&tickets_[from.waiting.front().index]);
+  } else if ((which & run_bit) == 0 && !lanes_[which].waiting.empty()) {
+    __builtin_prefetch(&tickets_[lanes_[which].waiting.front().index]);
   }
   return false;
 }

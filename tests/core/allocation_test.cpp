@@ -271,7 +271,7 @@ TEST_CASE("with everything switched on, with room and without, the steady state 
   for (const bool more : {false, true}) {
     CAPTURE(more);
     everybody all;
-    for (int i = 0; i < 150'000; ++i) all.round(more);
+    for (int i = 0; i < 400'000; ++i) all.round(more);
     const std::uint64_t before = allocations;
     const std::uint64_t ended = all.ended;
     for (int i = 0; i < 30'000; ++i) all.round(more);

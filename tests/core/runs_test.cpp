@@ -138,7 +138,7 @@ TEST_CASE("calls and money: each attempt is a call, and prices are the policy's"
   CHECK(gate.balance("money").spent.money == 450);
 }
 
-TEST_CASE("work of a run that has started something goes before fresh work; then the age of the root run counts") {
+TEST_CASE("a run that goes on is served before fresh work; then the age of the root run counts") {
   logged_gate gate(bare({1, 100'000}));
   CHECK(gate.open_run("old", {}) == "-");
   CHECK(gate.open_run("young", {}) == "-");
@@ -147,11 +147,11 @@ TEST_CASE("work of a run that has started something goes before fresh work; then
   CHECK(gate.arrive("fresh", {}) == "-");
   CHECK(gate.arrive("of the young", {}, interactive, {.run = "young"}) == "-");
   CHECK(gate.arrive("of the old", {}, interactive, {.run = "old"}) == "-");
-  CHECK(gate.arrive("going on", {}, interactive, {.run = "begun"}) == "-");
-  CHECK(gate.finish("first") == "granted going on");
   // Runs were opened before the others came: they are older than what came since.
-  CHECK(gate.finish("going on") == "granted of the old");
-  CHECK(gate.finish("of the old") == "granted of the young");
+  CHECK(gate.finish("first") == "granted of the old");
+  CHECK(gate.arrive("going on", {}, interactive, {.run = "begun"}) == "-");
+  CHECK(gate.finish("of the old") == "granted going on");
+  CHECK(gate.finish("going on") == "granted of the young");
   CHECK(gate.finish("of the young") == "granted fresh");
 }
 
@@ -162,8 +162,10 @@ TEST_CASE("a deadline counts before the age of the run, but not before what has 
   CHECK(gate.arrive("first", {}, interactive, {.run = "begun"}) == "granted first");
   CHECK(gate.arrive("old", {}, interactive, {.run = "old"}) == "-");
   CHECK(gate.arrive("urgent", {}, interactive, {.deadline = instant{} + 9s}) == "-");
+  CHECK(gate.arrive("more urgent", {}, interactive, {.deadline = instant{} + 8s}) == "-");
+  CHECK(gate.finish("first") == "granted more urgent");
   CHECK(gate.arrive("going on", {}, interactive, {.run = "begun"}) == "-");
-  CHECK(gate.finish("first") == "granted going on");
+  CHECK(gate.finish("more urgent") == "granted going on");
   CHECK(gate.finish("going on") == "granted urgent");
   CHECK(gate.finish("urgent") == "granted old");
 }

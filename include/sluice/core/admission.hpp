@@ -70,8 +70,9 @@ enum class ending : std::uint8_t {
 /// The state machine.
 ///
 /// Order of service: classes whose head fits within their floor first, then class priority; inside a class, tenants by
-/// start-time fair queueing over tokens; inside a tenant, work of runs that have already started something, then the earliest
-/// deadline, then the age of the root run, then age. In overload, inside a class the cheapest that can still be done in time. A
+/// start-time fair queueing over tokens; inside a tenant, the next step of a run that has started something and has nothing
+/// under way, then the earliest deadline, then the age of the root run, then age. A run with several waiting has its turn with
+/// one of them; then the next takes a place at the end of the line, so that forking buys nothing. In overload, inside a class the cheapest that can still be done in time. A
 /// better-placed head that waits for room in the pool may be passed by what fits, within `bypass_policy`; a head that
 /// waits only for its own class's ceiling, for capacity protected for others, or for its tenant's rate, holds nobody else up.
 ///

@@ -264,8 +264,13 @@ class reference_model : public learning {
     one.sequence = again ? kept.sequence : ++sequences_;
     one.arrived = again ? std::clamp(kept.arrived, instant{}, now_) : now_;
     one.preemptions = again ? kept.preemptions : 0;
-    one.rank = one.run ? runs.all[*one.run].rank : one.sequence;
-    one.continuing = one.run && runs.all[runs.root_of(*one.run)].started;
+    const auto of_its_run = [&](const piece& other) {
+      return other.paid && other.run && runs.root_of(*other.run) == runs.root_of(*one.run);
+    };
+    const bool alone = one.run && std::none_of(waiting.begin(), waiting.end(), of_its_run) &&
+                       std::none_of(holding.begin(), holding.end(), of_its_run);
+    one.own_rank = alone ? runs.all[*one.run].rank : one.sequence;
+    one.goes_on = alone && runs.all[runs.root_of(*one.run)].started;
     tenants_.use(one.tenant);
   }
 

@@ -14,19 +14,67 @@ class order : public accounts {
   using accounts::accounts;
 
  protected:
-  /// The next of a flow: those of runs that have started something, then the rest, then who is late; among them by
-  /// deadline, the root's age and age.
+  /// The next of a flow: runs that go on, then the rest, then who is late; among them by deadline, the root's age and age.
+  /// Of each run one at a time.
   [[nodiscard]] const piece* head_of(const plain_flow& which) const {
     const piece* first = nullptr;
     for (const piece& one : waiting) {
-      if (one.parked_at || one.tenant != which.tenant || one.workload() != which.workload) continue;
+      if (one.parked_at || one.behind || one.tenant != which.tenant || one.workload() != which.workload) continue;
       if (first == nullptr || place_of(one) < place_of(*first)) first = &one;
     }
     return first;
   }
-  [[nodiscard]] static std::tuple<int, instant, std::uint64_t, std::uint64_t> place_of(const piece& one) {
+  [[nodiscard]] static std::tuple<int, instant, std::uint64_t, std::uint64_t, std::uint64_t> place_of(const piece& one) {
     const int lane = one.late ? 2 : one.continuing ? 0 : 1;
-    return {lane, one.asked.deadline, one.rank, one.sequence};
+    return {lane, one.asked.deadline, one.rank, one.asked.deadline == never ? one.turn : 0, one.sequence};
+  }
+  /// Whether both wait for the same turn: late ones wait for themselves.
+  [[nodiscard]] bool share_a_turn(const piece& a, const piece& b) const {
+    if (!a.run || !b.run || a.parked_at || b.parked_at || a.late || b.late) return false;
+    return a.tenant == b.tenant && a.workload() == b.workload() && runs.root_of(*a.run) == runs.root_of(*b.run);
+  }
+  static void renew_place(piece& one) {
+    one.rank = one.own_rank;
+    one.continuing = one.goes_on;
+    one.behind = false;
+    one.turn = 0;
+  }
+  /// One that comes has its run's turn when nobody has it, or when its place is before that of the one who has it.
+  void take_turn(piece& one) {
+    for (piece& other : waiting) {
+      if (other.behind || !share_a_turn(one, other)) continue;
+      one.continuing = other.continuing;
+      one.behind = place_of(other) < place_of(one);
+      if (one.behind) return;
+      other.behind = true;
+      other.rank = other.sequence;
+      other.turn = 0;
+    }
+  }
+  /// Who had the turn is gone, or late: the next of its run takes a place behind all that have come.
+  void give_turn(const piece& gone) {
+    piece* next = nullptr;
+    for (piece& one : waiting) {
+      if (!one.behind || !share_a_turn(gone, one)) continue;
+      if (next == nullptr || std::tuple(one.asked.deadline, one.rank, one.sequence) <
+                                 std::tuple(next->asked.deadline, next->rank, next->sequence))
+        next = &one;
+    }
+    if (next == nullptr) return;
+    next->behind = next->continuing = false;
+    next->rank = newest_;
+    next->turn = ++turns_since_;
+  }
+  /// It needs no turn of its run any more.
+  void make_late(piece& one) {
+    if (!one.behind) give_turn(one);
+    renew_place(one);
+    one.late = true;
+  }
+  void know(const piece& one) {
+    if (one.sequence <= newest_) return;
+    newest_ = one.sequence;
+    turns_since_ = 0;
   }
   /// Whether it is the first of those of its flow that are late.
   [[nodiscard]] bool first_late(const piece& one) const {
@@ -127,6 +175,9 @@ class order : public accounts {
   void enqueue(piece one) {
     if (needs_time_ && waiting.empty()) drain_.busy(now_, true);
     if (by_cost_[one.workload()]) one.expected_cost = expected_cost(one);
+    know(one);
+    renew_place(one);
+    take_turn(one);
     waiting.push_back(one);
     plain_flow& flow = flow_of(one);
     // Whoever waits for a rate was the next of its tenant then; a new one may not have to.
@@ -134,6 +185,8 @@ class order : public accounts {
   }
   void park(piece one, std::size_t run) {
     one.parked_at = run;
+    know(one);
+    renew_place(one);
     waiting.push_back(one);
   }
 
@@ -144,6 +197,7 @@ class order : public accounts {
     piece gone = *place;
     plain_flow& flow = flow_of(gone);
     waiting.erase(place);
+    if (!gone.behind) give_turn(gone);
     const std::size_t c = gone.workload();
     if (!gone.parked_at && head_of(flow) == nullptr) {
       turns_.leave(flow);
@@ -213,6 +267,10 @@ class order : public accounts {
     }
     return {std::max<std::int64_t>(0, ahead.slots), std::max<std::int64_t>(0, ahead.tokens)};
   }
+
+  /// The youngest that has come, and how many have taken a place behind it since.
+  std::uint64_t newest_ = 0;
+  std::uint64_t turns_since_ = 0;
 };
 
 }  // namespace sluice::core::testing

@@ -163,7 +163,7 @@ class service : public order {
         }
         const duration promise = rules_.classes[c].start_within;
         if (promise > duration::zero() && !head->late && now_ - head->arrived > promise) {
-          find(waiting, head->asked.tag)->late = true;
+          make_late(*find(waiting, head->asked.tag));
           continue;
         }
         const plain_rates& rates = tenants_[head->tenant].rates;
