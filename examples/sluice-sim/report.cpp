@@ -19,12 +19,13 @@ namespace {
 
 // 12,345 and not 12345.
 std::string grouped(std::string_view text) {
-  std::string spaced = escaped(text);
   if (text.size() < 5 || !std::all_of(text.begin(), text.end(), [](char each) { return each >= '0' && each <= '9'; })) {
-    return spaced;
+    return escaped(text);
   }
-  for (std::size_t at = spaced.size() - 3; at > 0 && at < spaced.size(); at -= std::min<std::size_t>(at, 3)) {
-    spaced.insert(at, ",");
+  std::string spaced;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (at != 0 && (text.size() - at) % 3 == 0) spaced += ',';
+    spaced += text[at];
   }
   return spaced;
 }

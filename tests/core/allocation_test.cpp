@@ -117,7 +117,8 @@ TEST_CASE("under contention the steady state asks for no memory") {
   const std::uint64_t asked_for = allocations - before;
   CHECK(asked_for == 0);
   CHECK(machine.statistics().all.admitted_after_wait_total > 1'000);
-  CHECK(machine.statistics().all.expired_total > 0);
+  // What cannot be done in time is mostly told so before its time has passed.
+  CHECK(machine.statistics().all.expired_total + machine.statistics().all.infeasible_total > 0);
   CHECK(machine.statistics().all.shed_total > 0);
 }
 
