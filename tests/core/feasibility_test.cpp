@@ -131,3 +131,36 @@ TEST_CASE("a waiter whose time runs out in the queue goes when its turn comes, n
   CHECK(gate.last.bound == constraint::deadline);
   CHECK(gate.last.waited == 4s);
 }
+
+TEST_CASE("too few completions say nothing, and nobody is refused for what they took") {
+  logged_gate gate(judging({1, 100'000}));
+  for (int i = 0; i < 4; ++i) {
+    const std::string name = numbered("sample", i);
+    CHECK(gate.arrive(name, {.tokens = 200, .output_tokens = 100}) == "granted " + name);
+    gate.now += 2s;
+    CHECK(gate.finish(name, usage{100, 50}) == "-");
+  }
+  CHECK(gate.arrive("a", {.tokens = 200, .output_tokens = 100}, interactive, {.deadline = gate.now + 1s}) == "granted a");
+  CHECK(gate.explain("a").expected_service < 0s);
+  CHECK(gate.arrive("b", {.tokens = 200, .output_tokens = 100}, interactive, {.deadline = gate.now + 1s}) == "-");
+  gate.now += 1s - 1ns;
+  CHECK(gate.finish("a") == "granted b");
+}
+
+TEST_CASE("when the adaptive limit falls, who can no longer be done by its deadline is told at once") {
+  auto rules = judging({10, 1'000'000});
+  rules.adaptive = {.enabled = true, .backoff = 0.5};
+  logged_gate gate(rules);
+  for (int i = 0; i < 19; ++i) {
+    gate.arrive(numbered("w", i), {.tokens = 10}, interactive, {.deadline = instant{} + 1'000s});
+  }
+  for (int i = 0; i < 8; ++i) {
+    gate.now += 1s;
+    CHECK(gate.finish(numbered("w", i)) == "granted " + numbered("w", i + 10));
+  }
+  // The first of all, and a slot comes free each second. Of a limit of five, five must end before.
+  CHECK(gate.arrive("x", {.tokens = 10}, interactive, {.deadline = gate.now + 4s}) == "-");
+  CHECK(gate.arrive("y", {.tokens = 10}, interactive, {.deadline = gate.now + 6s}) == "-");
+  CHECK(gate.signal(provider_signal::overloaded) == "rejected x (infeasible)");
+  CHECK(gate.machine.statistics().adaptive_limit == 5);
+}

@@ -101,3 +101,17 @@ TEST_CASE("switched off, nothing is counted") {
   CHECK(gate.all().expired_total == 40);
   CHECK_FALSE(gate.of(interactive).overloaded);
 }
+
+TEST_CASE("the cheapest is passed over while its tenant has no rate left") {
+  constexpr tenant poor("poor");
+  auto rules = watching();
+  tenant_policy limited("poor");
+  limited.rates.requests = {1, 1};
+  rules.tenants.push_back(limited);
+  auto gate = overloaded(rules);
+  CHECK(gate.arrive("p0", {.tokens = 1}, interactive, {.deadline = instant{} + 900s, .tenant = poor}) == "-");
+  CHECK(gate.finish("running") == "granted p0");
+  CHECK(gate.arrive("p1", {.tokens = 1}, interactive, {.deadline = instant{} + 900s, .tenant = poor}) == "-");
+  CHECK(gate.finish("p0") == "granted f0");
+  CHECK(gate.finish("f0") == "granted f1");
+}

@@ -241,3 +241,68 @@ TEST_CASE("work beyond its floor waits without preempting") {
   gate.now = instant{} + 1h;
   CHECK(gate.tick() == "-");
 }
+
+TEST_CASE("that nearer deadlines come does not make the wait start anew") {
+  auto gate = lent(lending());
+  CHECK(gate.arrive("i0", {.tokens = 10}, interactive, {.deadline = instant{} + 100s}) == "-");
+  gate.now = instant{} + 1'500ms;
+  CHECK(gate.arrive("i1", {.tokens = 10}, interactive, {.deadline = instant{} + 50s}) == "-");
+  gate.now = instant{} + 2s - 1ns;
+  CHECK(gate.tick() == "-");
+  gate.now = instant{} + 2s;
+  CHECK(gate.tick() == "preempt b3, preempt b2");
+}
+
+TEST_CASE("a class that has got something waits anew, from when its next came") {
+  auto gate = lent(lending());
+  CHECK(gate.arrive("i0", {.tokens = 10}) == "-");
+  gate.now = instant{} + 1s;
+  CHECK(gate.arrive("i1", {.tokens = 10}) == "-");
+  gate.now = instant{} + 1'500ms;
+  CHECK(gate.finish("b0") == "granted i0");
+  gate.now = instant{} + 3s - 1ns;
+  CHECK(gate.tick() == "-");
+  gate.now = instant{} + 3s;
+  CHECK(gate.tick() == "preempt b3");
+}
+
+TEST_CASE("two classes that lack their floors are both restored: what comes back for one is not counted for the other") {
+  auto rules = lending();
+  rules[interactive].priority = 9;
+  rules[interactive].floor = {1, 300};
+  class_policy middle("middle");
+  middle.priority = 5;
+  middle.floor = {1, 300};
+  middle.restore_within = 2s;
+  const workload second = rules.add_class(middle);
+  auto gate = lent(rules);
+  CHECK(gate.arrive("i", {.tokens = 10}) == "-");
+  CHECK(gate.arrive("m", {.tokens = 10}, second) == "-");
+  gate.now = instant{} + 2s;
+  CHECK(gate.tick() == "preempt b3, preempt b2");
+  CHECK(gate.finish("b3", {}, ending::preempted) == "granted i");
+  CHECK(gate.finish("b2", {}, ending::preempted) == "granted m");
+}
+
+TEST_CASE("of work that has reported nothing, what it has done is guessed by what is known of its like") {
+  auto rules = lending({2, 10'000});
+  rules[interactive].floor = {1, 5'000};
+  rules.feasibility.enabled = true;
+  logged_gate gate(rules);
+  for (int i = 0; i < 5; ++i) {
+    CHECK(gate.arrive("taught", {.tokens = 200, .output_tokens = 100}, batch) == "granted taught");
+    gate.now += 1s;
+    CHECK(gate.report("taught", {.input_tokens = 100, .output_tokens = 1}) == "-");
+    gate.now += 1s;
+    CHECK(gate.finish("taught", usage{100, 50}) == "-");
+  }
+  // The older one has read 10 tokens by now, the newer one 900.
+  CHECK(gate.arrive("short", {.tokens = 110, .output_tokens = 100}, batch) == "granted short");
+  CHECK(gate.arrive("long", {.tokens = 1'000, .output_tokens = 100}, batch) == "granted long");
+  CHECK(gate.stoppable("short") == "-");
+  CHECK(gate.stoppable("long") == "-");
+  gate.now += 60s;
+  CHECK(gate.arrive("i", {.tokens = 10}) == "-");
+  gate.now += 2s;
+  CHECK(gate.tick() == "preempt short");
+}
