@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <limits>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <variant>
 
@@ -63,9 +64,11 @@ class log_story {
 
   [[nodiscard]] place* find(core::request_id id) {
     const auto found = places_.find(id.index);
-    const bool known = found != places_.end() && found->second.generation == id.generation && id != core::request_id{};
-    if (!known) ++run_.unknown;
-    return known ? &found->second : nullptr;
+    if (found != places_.end() && found->second.generation == id.generation && id != core::request_id{}) return &found->second;
+    // It was turned away in the event in which somebody else took its place.
+    if (replaced_ && replaced_->generation == id.generation && replaced_index_ == id.index) return &*replaced_;
+    ++run_.unknown;
+    return nullptr;
   }
   [[nodiscard]] recorded_request& of(const place& which) { return run_.requests[which.request]; }
 
@@ -91,7 +94,11 @@ class log_story {
       added.arrived = now_;
       added.order = number_;
     }
-    if (result.accepted) places_[result.id.index] = {result.id.generation, newcomer_, never, never};
+    if (!result.accepted) return;
+    replaced_.reset();
+    replaced_index_ = result.id.index;
+    if (const auto before = places_.find(result.id.index); before != places_.end()) replaced_ = before->second;
+    places_[result.id.index] = {result.id.generation, newcomer_, never, never};
   }
   [[nodiscard]] static identity identity_of(const core::request& what, instant arrived) {
     return {arrived, what.workload.index(), what.cost.tokens, what.cost.output_tokens, what.tenant.key()};
@@ -201,6 +208,8 @@ class log_story {
 
   recorded_run& run_;
   std::map<std::uint32_t, place> places_;
+  std::optional<place> replaced_;
+  std::uint32_t replaced_index_ = 0;
   std::multimap<identity, std::size_t> stopped_;
   std::map<std::size_t, instant> stopped_at_;
   std::size_t newcomer_ = nobody;
