@@ -32,7 +32,7 @@ launcher=$(command -v ccache || true)
 
 # The sources as CMake knows them, so that a test left out of the suite proves nothing here either.
 sources() {
-  sed -n "/^$2/,/)/{s/^ *\([a-z_]*\.cpp\)\$/\1/p}" "$1"
+  sed -n "/^$2/,/)/{s/^ *\([a-z0-9_]*\.cpp\)\$/\1/p}" "$1"
 }
 
 # stale <object>: whether it is missing or older than what it was made from.
@@ -47,12 +47,10 @@ stale() {
 
 # compile <source> <object>
 compile() {
-  # shellcheck disable=SC2086
-  $launcher $cxx "${flags[@]}" -c "$1" -o "$2"
+  $launcher "$cxx" "${flags[@]}" -c "$1" -o "$2"
 }
 
-mkdir -p "$scratch/core" "$scratch/tests" "$scratch/mutant"
-mkdir -p "$scratch/lib/core"
+mkdir -p "$scratch/lib/core" "$scratch/core" "$scratch/tests" "$scratch/mutant"
 for each in "$root"/lib/core/*.[ch]pp; do
   # Also after a run that was stopped in the middle of a mutation.
   cmp -s "$each" "$scratch/lib/core/${each##*/}" || cp --preserve=timestamps "$each" "$scratch/lib/core/"
@@ -91,7 +89,7 @@ failures() {
   cat "$scratch/mutant/failed"
 }
 
-$cxx "${made_once[@]}" -o "$scratch/unchanged"
+"$cxx" "${made_once[@]}" -o "$scratch/unchanged"
 if [[ -n $(failures "$scratch/unchanged" "") ]]; then
   echo "The tests fail without any mutation:" >&2
   cat "$scratch/mutant/failed" >&2
@@ -137,7 +135,7 @@ mutate() {
     sed -n '/error/p' "$scratch/mutant/log" | head -3
     misfits=$((misfits + 1))
   else
-    $cxx "${objects[@]}" -o "$scratch/mutant/tests"
+    "$cxx" "${objects[@]}" -o "$scratch/mutant/tests"
     if [[ -n $test && -n $(failures "$scratch/mutant/tests" "$test") ]]; then
       echo "killed    $rule: by '$test'"
       killed=$((killed + 1))
