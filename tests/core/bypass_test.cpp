@@ -114,3 +114,25 @@ TEST_CASE("what passes takes nothing that is kept for others") {
   CHECK(gate.explain("i1").available == 0);
   CHECK(gate.explain("i1").shortfall == 1);
 }
+
+TEST_CASE("what passes stays within its class's ceiling") {
+  auto rules = bare({100, 1'000});
+  rules[batch].ceiling.slots = 2;
+  auto gate = held({.passes = 8, .patience = 1h}, rules);
+  CHECK(gate.arrive("own", {.tokens = 100}, batch) == "granted own");
+  CHECK(gate.arrive("big", {.tokens = 850}, batch) == "-");
+  CHECK(gate.arrive("wide", {.tokens = 10, .slots = 2}, batch) == "-");
+  CHECK(gate.explain("wide").bound == constraint::class_slots);
+  CHECK(gate.finish("own") == "granted wide");
+}
+
+TEST_CASE("what passes has to have the provider's rate as well") {
+  auto rules = bare({100, 1'000});
+  rules.rates.requests = {60, 2};
+  auto gate = held({.passes = 8, .patience = 1h}, rules);
+  CHECK(gate.arrive("big", {.tokens = 900}) == "-");
+  CHECK(gate.arrive("s0", {.tokens = 10}) == "granted s0");
+  CHECK(gate.arrive("s1", {.tokens = 10}) == "-");
+  gate.now += 1s;
+  CHECK(gate.tick() == "granted s1");
+}

@@ -140,9 +140,10 @@ TEST_CASE("too few completions say nothing, and nobody is refused for what they 
     gate.now += 2s;
     CHECK(gate.finish(name, usage{100, 50}) == "-");
   }
-  CHECK(gate.arrive("a", {.tokens = 200, .output_tokens = 100}, interactive, {.deadline = gate.now + 1s}) == "granted a");
+  constexpr cost alike{.tokens = 200, .output_tokens = 100};
+  CHECK(gate.arrive("a", alike, interactive, {.deadline = gate.now + 1s}) == "granted a");
   CHECK(gate.explain("a").expected_service < 0s);
-  CHECK(gate.arrive("b", {.tokens = 200, .output_tokens = 100}, interactive, {.deadline = gate.now + 1s}) == "-");
+  CHECK(gate.arrive("b", alike, interactive, {.deadline = gate.now + 1s}) == "-");
   gate.now += 1s - 1ns;
   CHECK(gate.finish("a") == "granted b");
 }

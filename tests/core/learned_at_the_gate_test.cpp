@@ -41,6 +41,19 @@ TEST_CASE("the adaptive limit grows when work for one slot each waits for it") {
   CHECK(gate.machine.statistics().adaptive_reason == limit_change::slow_start);
 }
 
+TEST_CASE("the adaptive limit grows when work waits for more slots than it leaves") {
+  auto rules = bare({10, 1'000});
+  rules.adaptive.enabled = true;
+  rules.adaptive.initial = 3;
+  rules.adaptive.window = 1ms;
+  logged_gate gate(rules);
+  CHECK(gate.arrive("a", {.tokens = 10, .slots = 2}) == "granted a");
+  CHECK(gate.arrive("b", {.tokens = 10, .slots = 2}) == "-");
+  gate.now += 100ms;
+  CHECK(gate.finish("a", usage{5, 5}) == "granted b");
+  CHECK(gate.machine.statistics().adaptive_limit == 4);
+}
+
 TEST_CASE("work that waits for its class's ceiling does not make the adaptive limit grow") {
   auto rules = bare({10, 1'000});
   rules[batch].ceiling.slots = 1;

@@ -115,3 +115,16 @@ TEST_CASE("the cheapest is passed over while its tenant has no rate left") {
   CHECK(gate.finish("p0") == "granted f0");
   CHECK(gate.finish("f0") == "granted f1");
 }
+
+TEST_CASE("work that has no deadline can miss none, and does not thin out the misses of what has") {
+  logged_gate gate(watching());
+  CHECK(gate.arrive("running", {}) == "granted running");
+  for (int i = 0; i < 500; ++i) CHECK(gate.arrive(numbered("n", i), {.tokens = 1}) == "-");
+  CHECK(gate.arrive("doomed", {.tokens = 1}, interactive, {.deadline = instant{} + 1s}) == "-");
+  for (int i = 0; i < 19; ++i) {
+    CHECK(gate.arrive(numbered("f", i), {.tokens = 1}, interactive, {.deadline = instant{} + 900s}) == "-");
+  }
+  gate.now = instant{} + 1s;
+  CHECK(gate.tick() == "rejected doomed (deadline_in_queue)");
+  CHECK(gate.of(interactive).overloaded);
+}

@@ -35,18 +35,20 @@ void run_one(logged_gate& gate, const std::string& name, duration taken) {
   REQUIRE(gate.finish(name, usage{100, 100}) == "-");
 }
 
-/// A provider that takes 10 ms for each token when it has one piece of work, and 30 ms when it has five: every piece is as
-/// long as 200 tokens.
+/// A provider that takes 10 ms for each token when it has one piece of work, and 30 ms when it has five: every piece is
+/// as long as 200 tokens.
 logged_gate taught(double run_share) {
   logged_gate gate(judging(run_share));
   for (int i = 0; i < 10; ++i) run_one(gate, numbered("alone", i), 2s);
-  for (int i = 0; i < 4; ++i) CHECK(gate.arrive(numbered("beside", i), {}, batch) == "granted " + numbered("beside", i));
+  for (int i = 0; i < 4; ++i) {
+    CHECK(gate.arrive(numbered("beside", i), {}, batch) == "granted " + numbered("beside", i));
+  }
   for (int i = 0; i < 10; ++i) run_one(gate, numbered("fifth", i), 6s);
   for (int i = 0; i < 4; ++i) CHECK(gate.finish(numbered("beside", i)) == "-");
   return gate;
 }
 
-/// Thirty that each have so much time, one after the other, and one more to learn from.
+/// So many that each have so much time, one after the other, and one more to learn from.
 void give_time(logged_gate& gate, const char* name, int times, duration given) {
   for (int i = 0; i < times; ++i) {
     gate.arrive(numbered(name, i), work, interactive, {.deadline = gate.now + given});

@@ -266,7 +266,7 @@ TEST_CASE("a class that has got something waits anew, from when its next came") 
   CHECK(gate.tick() == "preempt b3");
 }
 
-TEST_CASE("two classes that lack their floors are both restored: what comes back for one is not counted for the other") {
+TEST_CASE("of two classes that lack their floors each is restored: what comes back for one is not counted twice") {
   auto rules = lending();
   rules[interactive].priority = 9;
   rules[interactive].floor = {1, 300};
