@@ -29,7 +29,7 @@ std::optional<std::vector<std::uint64_t>> seeds_of(const std::string& text) {
     const auto first = number(std::string_view(part).substr(0, dash));
     const auto last = dash == std::string::npos ? first : number(std::string_view(part).substr(dash + 1));
     if (!first || !last || *last < *first || *last - *first >= 1'000) return std::nullopt;
-    for (std::uint64_t seed = *first; seed <= *last; ++seed) seeds.push_back(seed);
+    for (std::uint64_t offset = 0; offset <= *last - *first; ++offset) seeds.push_back(*first + offset);
   }
   if (seeds.empty()) return std::nullopt;
   return seeds;

@@ -1,6 +1,7 @@
 #include "core/admission_state.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 namespace sluice::core {
@@ -174,9 +175,9 @@ expected<void, error> admission::state::report(request_id id, const progress& ho
   // Without a known split the whole reservation may turn out to be output.
   const bool split = which.output > 0;
   const std::int64_t reserved_output = split ? which.output : which.tokens;
-  if (!which.observed) {
-    if (auto ok = check_numbers(how_far, reserved_output); !ok) return ok;
-  }
+  // What is only observed has reserved nothing, and may say that anything remains.
+  const std::int64_t most_remaining = which.observed ? std::numeric_limits<std::int64_t>::max() : reserved_output;
+  if (auto ok = check_numbers(how_far, most_remaining); !ok) return ok;
   advance(now);
   if (how_far.input_tokens >= held.used.input_tokens && how_far.output_tokens >= held.used.output_tokens) {
     if (held.used.output_tokens == 0 && how_far.output_tokens > 0) note_first_token(id.index);

@@ -34,8 +34,11 @@ admission::state::forecast admission::state::foresee(const candidate& what, capa
   instant hoped = now_;
   if (waits) {
     const capacity free = ledger_.free();
-    const auto wait = drain_.estimate(ahead.slots + what.asked.slots - free.slots,
-                                      ahead.tokens + what.asked.tokens - free.tokens, now_);
+    const auto to_come = [](std::int64_t before, std::int64_t own, std::int64_t there) {
+      return static_cast<std::int64_t>(std::clamp<wide>(wide{before} + own - there, 0, largest_pool));
+    };
+    const auto wait = drain_.estimate(to_come(ahead.slots, what.asked.slots, free.slots),
+                                      to_come(ahead.tokens, what.asked.tokens, free.tokens), now_);
     if (wait) {
       made.start = after(now_, *wait);
       hoped = after(now_, duration(static_cast<std::int64_t>(static_cast<double>(std::min(*wait, duration::max() / 4).count()) *
@@ -148,7 +151,8 @@ void admission::state::signal(request_id id, provider_signal what, instant now, 
 }
 
 void admission::state::pause(instant until, instant now, effects& out) {
-  if (until <= paused_until_) return;
+  const instant present = now == never ? now_ : std::max(now, now_);
+  if (until > present ? until <= paused_until_ : paused_until_ <= present) return;
   advance(now);
   paused_until_ = until;
   if (!queue_.empty()) settle(out);

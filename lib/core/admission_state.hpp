@@ -101,8 +101,9 @@ class admission::state {
     bool feasible = true;
   };
 
+  /// An event that comes at no time at all comes now: `never` stays later than any present.
   void advance(instant now) noexcept {
-    if (now > now_) now_ = now;
+    if (now > now_ && now != never) now_ = now;
   }
   [[nodiscard]] const ticket* find(request_id id) const noexcept;
   [[nodiscard]] bool is(request_id id, ticket::phase phase) const noexcept;

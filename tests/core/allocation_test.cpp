@@ -91,7 +91,7 @@ TEST_CASE("under contention the steady state asks for no memory") {
     request made;
     made.cost = {.tokens = static_cast<std::int64_t>(50 + number * 37 % 200), .output_tokens = 20};
     made.workload = workload(static_cast<std::uint8_t>(number % 2));
-    if (number % 3 == 0) made.deadline = now + duration(number % 9 == 0 ? 15 : 400);
+    if (number % 3 == 0) made.deadline = now + duration(number % 9 == 0 ? 5 : 400);
     ++number;
     waiting.push_back(machine.arrive(made, now, out));
     if (number % 7 == 0) machine.cancel(waiting[waiting.size() / 2], now, out);

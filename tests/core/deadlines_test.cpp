@@ -135,3 +135,15 @@ TEST_CASE("a hundred thousand deadlines at one instant") {
   CHECK(machine.waiting() == 0);
   CHECK(machine.broken_invariant().value_or("") == "");
 }
+
+TEST_CASE("an event at no time at all comes now") {
+  logged_gate gate(bare({1, 100}));
+  gate.now = instant{} + 5s;
+  CHECK(gate.arrive("a", {.tokens = 10}) == "granted a");
+  CHECK(gate.arrive("b", {.tokens = 10}) == "-");
+  gate.now = never;
+  CHECK(gate.tick() == "-");
+  CHECK(gate.machine.now() == instant{} + 5s);
+  CHECK(gate.finish("a") == "granted b");
+  CHECK(gate.tick() == "-");
+}

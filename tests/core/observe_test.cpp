@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <cstdint>
+#include <limits>
 
 using namespace sluice;
 using namespace sluice::core;
@@ -100,4 +102,18 @@ TEST_CASE("a gate that begins to observe lets go who waits; one that ceases to h
   CHECK(gate.arrive("c", {.tokens = 300}) == "-");
   CHECK(gate.finish("b") == "-");
   CHECK(gate.finish("a") == "granted c");
+}
+
+TEST_CASE("reports of observed work are held to credible numbers too") {
+  auto rules = bare({1, 100});
+  rules.observe = true;
+  logged_gate gate(rules);
+  CHECK(gate.arrive("a", {.tokens = 50}) == "granted a");
+  CHECK(gate.arrive("b", {.tokens = 50}) == "granted b");
+  effects out;
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  CHECK_FALSE(gate.machine.report(gate.id("b"), {most, most}, gate.now, out));
+  CHECK(gate.machine.report(gate.id("b"), {10, 5}, gate.now, out));
+  CHECK(gate.finish("b") == "-");
+  CHECK(gate.all().consumed_tokens_total == 15);
 }

@@ -162,3 +162,17 @@ TEST_CASE("whoever waits for the provider's rate is passed only by what the same
   gate.now = instant{} + 9s;
   CHECK(gate.tick() == "granted big");
 }
+
+TEST_CASE("a pause that has ended already lifts one in force") {
+  logged_gate gate(bare({2, 100}));
+  effects out;
+  gate.machine.pause(instant{} + 1h, gate.now, out);
+  CHECK(gate.arrive("a", {.tokens = 10}) == "-");
+  gate.now += 1s;
+  // A shorter one does not.
+  gate.machine.pause(gate.now + 1s, gate.now, out);
+  CHECK(gate.machine.waiting() == 1);
+  gate.machine.pause(gate.now, gate.now, out);
+  CHECK(gate.machine.waiting() == 0);
+  CHECK(gate.machine.in_flight() == 1);
+}

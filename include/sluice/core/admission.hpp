@@ -139,7 +139,8 @@ class admission {
 
   /// The provider said something about its load in answer to `id`; `request_id{}` when it is not known which.
   void signal(request_id id, provider_signal what, instant now, effects& out);
-  /// The provider asked for a pause: nothing starts before `until`. A shorter pause than one in force changes nothing.
+  /// The provider asked for a pause: nothing starts before `until`. A shorter pause than one in force changes nothing;
+  /// one that has ended already lifts it.
   void pause(instant until, instant now, effects& out);
 
   /// Opens a run. O(depth).

@@ -128,7 +128,7 @@ class bulkhead {
   [[nodiscard]] std::optional<run_balance> balance(run_id which) const;
 
   /// The provider asked for a pause (`Retry-After`): nothing starts for so long. A shorter one than one in force changes
-  /// nothing.
+  /// nothing, but a length of zero lifts it.
   void pause(duration length);
   /// The provider signalled trouble, in answer to no permit in particular; `permit::signal` is more exact.
   void signal(provider_signal what);

@@ -92,7 +92,7 @@ class reference_model : public learning {
     const bool split = running->size.output_tokens > 0;
     const std::int64_t reserved = split ? running->size.output_tokens : running->size.tokens;
     const bool sound = how_far.input_tokens >= 0 && how_far.output_tokens >= 0 && how_far.margin >= 0;
-    if (!running->observed && (!sound || how_far.remaining_output > reserved)) return false;
+    if (!sound || (!running->observed && how_far.remaining_output > reserved)) return false;
     advance(now);
     if (how_far.input_tokens >= running->used.input_tokens && how_far.output_tokens >= running->used.output_tokens) {
       if (running->used.output_tokens == 0 && how_far.output_tokens > 0) note_first_token(*running);
@@ -185,7 +185,8 @@ class reference_model : public learning {
   }
 
   void pause(instant until, instant now) {
-    if (until <= paused_until_) return;
+    const instant present = std::max(now, now_);
+    if (until > present ? until <= paused_until_ : paused_until_ <= present) return;
     advance(now);
     paused_until_ = until;
     if (!waiting.empty()) settle();
