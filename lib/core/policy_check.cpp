@@ -102,8 +102,9 @@ fault check_names(const std::string& list, const std::vector<Named>& all) {
     if (fault bad = check_name(field(place), all[place].name)) return bad;
     sorted.push_back(place);
   }
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [&all](std::size_t a, std::size_t b) { return all[a].name < all[b].name; });
+  std::sort(sorted.begin(), sorted.end(), [&all](std::size_t a, std::size_t b) {
+    return all[a].name != all[b].name ? all[a].name < all[b].name : a < b;
+  });
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end(),
                                         [&all](std::size_t a, std::size_t b) { return all[a].name == all[b].name; });
   if (twice == sorted.end()) return {};
