@@ -4,6 +4,7 @@
 
 #include "core/adaptive_limit.hpp"
 #include "core/budget.hpp"
+#include "core/candidate.hpp"
 #include "core/drain_rate.hpp"
 #include "core/elastic_cap.hpp"
 #include "core/explain_ring.hpp"
@@ -74,21 +75,7 @@ class admission::state {
   [[nodiscard]] bool needs_time() const noexcept { return needs_time_; }
 
  private:
-  /// A request as the rooms see it.
-  struct candidate {
-    std::size_t workload = 0;
-    capacity asked{};
-    std::int64_t output = 0;
-    std::uint32_t tenant = tenant_table::nobody;
-    std::uint32_t run = no_run;
-    bool finalising = false;
-    sluice::model model{};
-    instant deadline = never;
-    std::int64_t money = 0;
-
-    [[nodiscard]] rate_charge charge() const noexcept { return {1, asked.tokens - output, output}; }
-    [[nodiscard]] spending price() const noexcept { return {asked.tokens, 1, money}; }
-  };
+  using candidate = core::candidate;
   /// Who starts next, and whether it passes one that waits for room.
   struct choice {
     std::uint32_t index = nowhere;
@@ -405,81 +392,6 @@ class admission::state {
   std::array<demand, max_workloads> demand_{};
 };
 
-inline const ticket* admission::state::find(request_id id) const noexcept {
-  if (id.index >= tickets_.size()) return nullptr;
-  const ticket& which = tickets_[id.index];
-  return which.generation == id.generation && which.state != ticket::phase::unknown ? &which : nullptr;
-}
-
-inline bool admission::state::is(request_id id, ticket::phase phase) const noexcept {
-  const ticket* which = find(id);
-  return which != nullptr && which->state == phase;
-}
-
-[[gnu::always_inline]] inline void admission::state::grant_ticket(std::uint32_t index) noexcept {
-  ticket& which = tickets_[index];
-  const std::size_t c = which.workload;
-  const std::uint32_t place = grants_.take();
-  which.grant = place;
-  which.state = ticket::phase::holding;
-  ledger_.take(c, which.asked());
-  grant& made = grants_[place];
-  made.hold = which.tokens;
-  made.used = {};
-  made.since = now_;
-  made.revision = rules_.revision;
-  made.number = next_grant_++;
-  made.first_token = 0;
-  made.ticket = index;
-  made.listed = made.stoppable = made.stopping = false;
-  if (which.detailed && detail_of(index).run != no_run) runs_.start(detail_of(index).run);
-  ++in_flight_;
-  made.beside = static_cast<std::uint16_t>(in_flight_ < 0xffff ? in_flight_ : 0xffff);
-  class_statistics& counts = counts_[c];
-  ++counts.in_flight;
-  ++counts.admitted_total;
-  add(counts.reserved_tokens_total, which.tokens);
-}
-
-[[gnu::always_inline]] inline void admission::state::forget(std::uint32_t index) noexcept {
-  ticket& gone = tickets_[index];
-  if (gone.detailed) [[unlikely]] drop_detail(index);
-  gone.state = ticket::phase::unknown;
-  // Zero names nobody.
-  if (++gone.generation == 0) gone.generation = 1;
-  tickets_.give(index);
-}
-
-[[gnu::always_inline]] inline std::uint32_t admission::state::make_plain_ticket(const request& what) {
-  const std::uint32_t index = tickets_.take();
-  ticket& made = tickets_[index];
-  made.tokens = what.cost.tokens;
-  made.output = what.cost.output_tokens;
-  made.slots = static_cast<std::int32_t>(what.cost.slots);
-  made.tag = what.tag;
-  made.deadline = never;
-  made.workload = what.workload.index();
-  made.detailed = made.observed = false;
-  if (what.age.sequence != 0 && what.age.sequence < next_sequence_) [[unlikely]] {
-    made.sequence = what.age.sequence;
-    made.arrived = what.age.arrived < instant{} ? instant{} : what.age.arrived > now_ ? now_ : what.age.arrived;
-    made.preemptions = what.age.preemptions;
-  } else {
-    made.sequence = next_sequence_++;
-    made.arrived = now_;
-    made.preemptions = 0;
-  }
-  return index;
-}
-
-// The flow of nobody in particular in class c is number c: they were opened first.
-[[gnu::always_inline]] inline void admission::state::charge_start(std::uint32_t index) noexcept {
-  const ticket& which = tickets_[index];
-  flows_.serve(flow_of(index), which.tokens);
-  if (!rates_.limited() && !tenant_rates_) return;
-  const rate_charge charge{1, which.tokens - which.output, which.output};
-  rates_.take(charge, now_);
-  tenants_[tenant_of(index)].rates.take(charge, now_);
-}
-
 }  // namespace sluice::core
+
+#include "core/admission_steps.hpp"
