@@ -28,6 +28,9 @@ const char* sentence(errc code) noexcept {
     case errc::overloaded: return "the provider is overloaded";
     case errc::provider_failed: return "the provider failed";
     case errc::unauthorized: return "the key was missing or not accepted";
+    case errc::content_filtered: return "the provider's filter turned the request or the answer away";
+    case errc::context_too_long: return "the conversation is longer than the model's context";
+    case errc::quota_exhausted: return "the account's quota is spent";
   }
   return "an unknown error";
 }

@@ -1,6 +1,5 @@
 #include "llm/call.hpp"
 
-#include "llm/chat_encoder.hpp"
 #include "llm/provider_error.hpp"
 
 #include <utility>
@@ -46,8 +45,12 @@ expected<void, failure> call::prepare() {
 }
 
 expected<void, failure> call::encode(bool ask_usage) {
-  const chat_encoding how{endpoint_->options.output_limit, streamed_, ask_usage};
-  auto body = encode_chat(request_, how);
+  encoding how;
+  how.output_limit = endpoint_->options.output_limit;
+  how.default_max_tokens = endpoint_->options.default_max_tokens;
+  how.streamed = streamed_;
+  how.ask_usage = ask_usage;
+  auto body = endpoint_->format.encode(request_, how);
   if (!body) return unexpected<failure>(failure(std::move(body).error()));
   body_ = *std::move(body);
   asks_usage_ = ask_usage;

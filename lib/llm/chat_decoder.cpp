@@ -3,6 +3,7 @@
 #include "llm/json_reading.hpp"
 #include "llm/provider_error.hpp"
 #include "llm/quote.hpp"
+#include "llm/trimmed.hpp"
 
 #include <sluice/llm/sse_parser.hpp>
 
@@ -23,6 +24,14 @@ finish_reason read_finish(std::string_view name) noexcept {
 }
 
 }  // namespace
+
+expected<bool, failure> chat_decoder::event(const sse_event& from, std::vector<stream_event>& out) {
+  if (trimmed(from.data) == "[DONE]") return true;
+  if (from.type == "error") return unexpected<failure>(failure_of_json(from.data, secret_));
+  auto read = chunk(from.data, out);
+  if (!read) return unexpected<failure>(std::move(read).error());
+  return false;
+}
 
 expected<void, failure> chat_decoder::chunk(std::string_view json, std::vector<stream_event>& out) {
   out_ = &out;

@@ -7,8 +7,8 @@
 #include <sluice/llm/reply.hpp>
 #include <sluice/llm/stream_event.hpp>
 
+#include "llm/answer_decoder.hpp"
 #include "llm/tool_call_assembler.hpp"
-#include "llm/usage_report.hpp"
 
 #include <simdjson.h>
 
@@ -21,10 +21,12 @@
 namespace sluice::llm {
 
 /// One answer under way.
-class chat_decoder {
+class chat_decoder final : public answer_decoder {
  public:
   /// `secret` is kept out of what failures quote, and must outlive the decoder.
   explicit chat_decoder(std::string_view secret) : secret_(secret) {}
+
+  [[nodiscard]] expected<bool, failure> event(const sse_event& from, std::vector<stream_event>& out) override;
 
   /// One chunk of a stream. `json` must have `simdjson::SIMDJSON_PADDING` readable bytes after it. What it brings is added to
   /// `answer`; texts are appended to `out` as events. Chunks that hold nothing for us bring nothing.
@@ -32,20 +34,9 @@ class chat_decoder {
   expected<void, failure> chunk(std::string_view json, std::vector<stream_event>& out);
 
   /// A whole plain answer; else as `chunk`. An object without choices is a `protocol_error`.
-  expected<void, failure> document(std::string_view json, std::vector<stream_event>& out);
+  [[nodiscard]] expected<void, failure> document(std::string_view json, std::vector<stream_event>& out) override;
 
-  /// The answer is all there: completes tool calls, and the flags. Call it once.
-  void complete();
-
-  /// Bytes of text, thoughts and tool calls so far.
-  [[nodiscard]] std::int64_t produced_bytes() const noexcept { return produced_bytes_; }
-  /// What the provider last said of its usage, if it did.
-  [[nodiscard]] const std::optional<usage_report>& reported() const noexcept { return reported_; }
-  /// Whether the answer has its end: a finish reason has come.
-  [[nodiscard]] bool finished() const noexcept { return answer.finish != finish_reason::none; }
-
-  /// The answer so far. Its usage is the caller's.
-  reply answer;
+  void complete() override;
 
  private:
   using value = simdjson::ondemand::value;
@@ -67,8 +58,6 @@ class chat_decoder {
   simdjson::ondemand::parser parser_;
   tool_call_assembler calls_;
   std::vector<stream_event>* out_ = nullptr;
-  std::optional<usage_report> reported_;
-  std::int64_t produced_bytes_ = 0;
   bool choice_seen_ = false;
 };
 

@@ -81,10 +81,13 @@ expected<void, error> add_tools(const request& asked, json& out) {
 }
 
 expected<void, error> add_extras(const request& asked, json& out) {
-  if (!asked.response_format.empty()) {
-    json format = json::parse(asked.response_format, nullptr, false);
-    if (!format.is_object()) return wrong("response_format is not a JSON object");
-    out["response_format"] = std::move(format);
+  if (asked.format.what == output_format::kind::json_object) out["response_format"] = {{"type", "json_object"}};
+  if (asked.format.what == output_format::kind::json_schema) {
+    json schema = json::parse(asked.format.schema, nullptr, false);
+    if (!schema.is_object()) return wrong("format.schema is not a JSON object");
+    out["response_format"] = {
+        {"type", "json_schema"},
+        {"json_schema", {{"name", asked.format.name}, {"strict", asked.format.strict}, {"schema", std::move(schema)}}}};
   }
   for (const auto& [field, text] : asked.extra_fields) {
     for (const std::string_view ours : {"model", "messages", "stream", "stream_options"}) {
@@ -99,7 +102,7 @@ expected<void, error> add_extras(const request& asked, json& out) {
 
 }  // namespace
 
-expected<std::string, error> encode_chat(const request& asked, const chat_encoding& how) {
+expected<std::string, error> encode_chat(const request& asked, const encoding& how) {
   if (auto holds = check(asked); !holds) return unexpected<error>(holds.error());
   json out = {{"model", asked.model}};
   json& messages = out["messages"];

@@ -1,7 +1,6 @@
 #include <sluice/llm/client.hpp>
 
 #include "llm/call.hpp"
-#include "llm/chat_decoder.hpp"
 #include "llm/provider_error.hpp"
 #include "llm/stream_call.hpp"
 
@@ -34,21 +33,21 @@ expected<reply, failure> decode(exchange& from, std::string body, const endpoint
   if (is_page(*from.answer, body)) {
     return failed(failure_of_foreign_body(from.answer->header_value("content-type"), body, secret));
   }
-  chat_decoder decoder(secret);
+  const auto decoder = where.format.decoder(secret);
   std::vector<stream_event> unused;
   const std::size_t size = body.size();
   body.append(sse_parser::padding, '\0');
-  if (auto read = decoder.document(std::string_view(body).substr(0, size), unused); !read) {
+  if (auto read = decoder->document(std::string_view(body).substr(0, size), unused); !read) {
     return failed(std::move(read).error());
   }
-  decoder.complete();
-  const auto& reported = decoder.reported();
+  decoder->complete();
+  const auto& reported = decoder->reported();
   if (reported) from.account.reported(*reported);
-  if (!reported || !reported->output_tokens) from.account.produced(estimate_tokens(decoder.produced_bytes()));
+  if (!reported || !reported->output_tokens) from.account.produced(estimate_tokens(decoder->produced_bytes()));
   from.account.complete();
-  decoder.answer.usage = from.account.taken();
-  decoder.answer.request_id = request_id_of(from.answer->headers());
-  return std::move(decoder.answer);
+  decoder->answer.usage = from.account.taken();
+  decoder->answer.request_id = request_id_of(from.answer->headers());
+  return std::move(decoder->answer);
 }
 
 asio::awaitable<expected<std::string, failure>> read_body(call& asked, exchange& from) {

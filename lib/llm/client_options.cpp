@@ -22,6 +22,12 @@ bool is_header_value(std::string_view text) noexcept {
 
 }  // namespace
 
+client_options::client_options(llm::dialect which, std::string url, std::string key)
+    : spoken(which),
+      base_url(std::move(url)),
+      api_key(std::move(key)),
+      key_as(which == llm::dialect::anthropic_messages ? key_header::x_api_key : key_header::bearer) {}
+
 expected<void, error> validate(const client_options& checked) {
   if (auto url = check_base_url(checked.base_url); !url) return url;
   if (!is_header_value(checked.api_key)) return wrong("api_key holds a line break or another control character");
@@ -35,7 +41,11 @@ expected<void, error> validate(const client_options& checked) {
   if (checked.reconcile_every <= 0) {
     return wrong("reconcile_every = " + std::to_string(checked.reconcile_every) + "; must be positive");
   }
-  return {};
+  if (checked.default_max_tokens <= 0) {
+    return wrong("default_max_tokens = " + std::to_string(checked.default_max_tokens) + "; must be positive");
+  }
+  if (!is_header_value(checked.anthropic_version)) return wrong("anthropic_version holds a control character");
+  return validate(checked.retry);
 }
 
 }  // namespace sluice::llm

@@ -28,8 +28,9 @@ endpoint::endpoint(http::transport& transport, bulkhead& bulkhead, client_option
     : over(transport),
       gate(bulkhead),
       options(checked(std::move(given))),
+      format(wire_format_of(options.spoken)),
       ask_usage(options.ask_stream_usage),
-      url_(below(options.base_url, "/chat/completions")) {}
+      url_(below(options.base_url, std::string(format.path()))) {}
 
 expected<reservation, failure> endpoint::reserve(const request& asked, const call_options& how) const {
   const cost wanted = how.reservation ? *how.reservation : options.estimator(asked);
@@ -46,11 +47,12 @@ http::request endpoint::make(std::string body, bool streamed, instant deadline) 
   for (const http::header& line : options.headers) exchange.add_header(line.name(), line.value());
   exchange.add_header("content-type", "application/json");
   exchange.add_header("accept", streamed ? "text/event-stream" : "application/json");
+  format.add_headers(exchange, options);
   if (!options.api_key.empty()) {
-    if (options.key_as == key_header::bearer) {
-      exchange.add_header("authorization", "Bearer " + options.api_key);
-    } else {
-      exchange.add_header("api-key", options.api_key);
+    switch (options.key_as) {
+      case key_header::bearer: exchange.add_header("authorization", "Bearer " + options.api_key); break;
+      case key_header::api_key: exchange.add_header("api-key", options.api_key); break;
+      case key_header::x_api_key: exchange.add_header("x-api-key", options.api_key); break;
     }
   }
   exchange.set_body(std::move(body));

@@ -10,6 +10,8 @@
 #include <sluice/llm/request.hpp>
 #include <sluice/runtime/bulkhead.hpp>
 
+#include "llm/wire_format.hpp"
+
 #include <atomic>
 #include <string>
 
@@ -36,6 +38,7 @@ class endpoint {
   http::transport& over;
   bulkhead& gate;
   const client_options options;
+  const wire_format& format;
   /// Off once the server has refused to be asked for a stream's usage.
   std::atomic<bool> ask_usage;
 

@@ -12,4 +12,52 @@ std::string_view to_string(call_phase value) noexcept {
   return "unknown";
 }
 
+std::string_view to_string(remedy value) noexcept {
+  switch (value) {
+    case remedy::try_again: return "try again";
+    case remedy::wait_for_capacity: return "wait for capacity";
+    case remedy::more_time: return "more time";
+    case remedy::change_request: return "change the request";
+    case remedy::change_settings: return "change the settings";
+    case remedy::none: return "none";
+  }
+  return "unknown";
+}
+
+remedy failure::what_helps() const noexcept {
+  if (code().category() != error_category()) return remedy::none;
+  switch (static_cast<errc>(code().value())) {
+    case errc::refused:
+      return refusal && (refusal->reason() == reason::invalid_cost || refusal->reason() == reason::impossible)
+                 ? remedy::change_request
+                 : remedy::wait_for_capacity;
+    case errc::preempted: return remedy::wait_for_capacity;
+    case errc::deadline_exceeded: return remedy::more_time;
+    case errc::invalid_argument:
+    case errc::provider_refused:
+    case errc::content_filtered:
+    case errc::context_too_long:
+    case errc::too_large: return remedy::change_request;
+    case errc::invalid_configuration:
+    case errc::stale_revision:
+    case errc::unauthorized:
+    case errc::quota_exhausted:
+    case errc::host_not_found:
+    case errc::tls_failed:
+    case errc::protocol_error: return remedy::change_settings;
+    case errc::connect_failed:
+    case errc::connect_timeout:
+    case errc::first_byte_timeout:
+    case errc::idle_timeout:
+    case errc::total_timeout:
+    case errc::connection_lost:
+    case errc::rate_limited:
+    case errc::overloaded:
+    case errc::provider_failed: return remedy::try_again;
+    case errc::ok:
+    case errc::cancelled: break;
+  }
+  return remedy::none;
+}
+
 }  // namespace sluice::llm

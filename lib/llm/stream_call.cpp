@@ -1,6 +1,7 @@
 #include "llm/stream_call.hpp"
 
 #include "llm/provider_error.hpp"
+#include "llm/trimmed.hpp"
 
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
@@ -24,13 +25,6 @@ bool begins_with(std::string_view type, std::string_view wanted) noexcept {
   return true;
 }
 
-std::string_view trimmed(std::string_view text) noexcept {
-  constexpr std::string_view blank = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(blank);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(blank) - first + 1);
-}
-
 // A connection can be used again only when the answer on it has been read to its end, which comes right behind the last
 // event. Nobody needs to wait for that, and the exchange's own limits end it.
 asio::awaitable<void> read_to_end(std::unique_ptr<http::response> rest) {
@@ -48,7 +42,7 @@ stream_call::stream_call(call what, exchange begun)
 }
 
 void stream_call::start(exchange begun) {
-  decoder_.emplace(call_.where().options.api_key);
+  decoder_ = call_.where().format.decoder(call_.where().options.api_key);
   parser_.reset();
   body_.clear();
   request_id_ = request_id_of(begun.answer->headers());
@@ -142,17 +136,12 @@ void stream_call::take_events(std::string_view bytes) {
 bool stream_call::take_event(const sse_event& event) {
   const std::string_view data = trimmed(event.data);
   if (data.empty()) return true;
-  if (data == "[DONE]") {
-    finish();
-    return false;
+  auto read = decoder_->event(event, ready_);
+  if (read) {
+    if (*read) finish();
+    return !*read;
   }
-  if (event.type == "error") {
-    fail(failure_of_json(data, call_.where().options.api_key));
-    return false;
-  }
-  auto read = decoder_->chunk(event.data, ready_);
-  if (read) return true;
-  if (event.unterminated) {
+  if (event.unterminated && read.error().is(errc::protocol_error)) {
     read = unexpected<failure>(failure(
         errc::connection_lost, "the stream ended in the middle of an event; what came before is kept", call_phase::answering));
   }

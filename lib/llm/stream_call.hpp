@@ -9,8 +9,8 @@
 #include <sluice/llm/sse_parser.hpp>
 #include <sluice/llm/stream_event.hpp>
 
+#include "llm/answer_decoder.hpp"
 #include "llm/call.hpp"
-#include "llm/chat_decoder.hpp"
 
 #include <asio/awaitable.hpp>
 
@@ -55,7 +55,7 @@ class stream_call {
   void account();
 
   call call_;
-  std::optional<chat_decoder> decoder_;
+  std::unique_ptr<answer_decoder> decoder_;
   sse_parser parser_;
   std::optional<exchange> exchange_;
   std::string request_id_;

@@ -9,7 +9,7 @@ using namespace sluice::llm;
 
 namespace {
 
-std::string encoded(const request& asked, chat_encoding how = {}) {
+std::string encoded(const request& asked, encoding how = {}) {
   const auto body = encode_chat(asked, how);
   REQUIRE(body.has_value());
   return *body;
@@ -85,7 +85,7 @@ TEST_CASE("what does not hold is named, and not sent") {
   CHECK(refused(request(fine).with_temperature(std::numeric_limits<double>::quiet_NaN())).find("temperature") !=
         std::string::npos);
   CHECK(refused(request(fine).with_tool(tool("f", "", "{"))).find("the parameters of 'f'") != std::string::npos);
-  CHECK(refused(request(fine).with_response_format("[]")).find("response_format") != std::string::npos);
+  CHECK(refused(request(fine).json_output("answer", "[]")).find("format.schema") != std::string::npos);
   CHECK(refused(request(fine).extra("top_p", "0.9}")).find("top_p") != std::string::npos);
   for (const char* ours : {"model", "messages", "stream", "stream_options"}) {
     CHECK(refused(request(fine).extra(ours, "1")).find(ours) != std::string::npos);

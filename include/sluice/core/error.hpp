@@ -57,6 +57,12 @@ enum class errc {
   provider_failed,
   /// The key was missing or not accepted (401, 403).
   unauthorized,
+  /// The provider's filter turned the request or the answer away.
+  content_filtered,
+  /// The conversation is longer than the model's context.
+  context_too_long,
+  /// The account's quota is spent; waiting does not help.
+  quota_exhausted,
 };
 
 /// The category of `errc`. Its messages are one plain sentence a value.

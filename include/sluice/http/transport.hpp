@@ -77,6 +77,14 @@ class request {
   std::string body_;
 };
 
+/// When the steps of an exchange were done, by the transport's clock; `never` for what was not, or is not known.
+struct exchange_times {
+  instant begun = never;
+  /// A connection was there. On a kept one: at once.
+  instant connected = never;
+  instant first_byte = never;
+};
+
 /// An answer whose head has arrived and whose body is coming. Destroying it before the end of the body cancels the
 /// exchange at once: the connection's stream is closed, since that is what frees the provider's slot.
 ///
@@ -91,6 +99,9 @@ class response {
 
   [[nodiscard]] virtual int status() const noexcept = 0;
   [[nodiscard]] virtual const std::vector<header>& headers() const noexcept = 0;
+
+  /// When the head's steps were done.
+  [[nodiscard]] virtual exchange_times times() const noexcept { return {}; }
 
   /// The first header of that name, compared without regard to case; empty when there is none. Linear in headers.
   [[nodiscard]] std::string_view header_value(std::string_view name) const noexcept;

@@ -2,6 +2,7 @@
 /// `client_options`: where a client's requests go, and how. `call_options`: what may be said of one call.
 #pragma once
 
+#include <sluice/core/attempt.hpp>
 #include <sluice/core/cost.hpp>
 #include <sluice/core/error.hpp>
 #include <sluice/core/expected.hpp>
@@ -11,7 +12,10 @@
 #include <sluice/core/time.hpp>
 #include <sluice/core/workload.hpp>
 #include <sluice/http/transport.hpp>
+#include <sluice/llm/attempt_record.hpp>
+#include <sluice/llm/dialect.hpp>
 #include <sluice/llm/estimator.hpp>
+#include <sluice/llm/retry_policy.hpp>
 #include <sluice/llm/sse_parser.hpp>
 
 #include <cstddef>
@@ -30,6 +34,8 @@ enum class key_header : std::uint8_t {
   bearer,
   /// `api-key: KEY`, as Azure wants it.
   api_key,
+  /// `x-api-key: KEY`, as Anthropic wants it.
+  x_api_key,
 };
 
 /// The name of the request's limit on output tokens.
@@ -46,18 +52,33 @@ class client_options {
   /// `url` is the server's address up to and including the version: `https://api.openai.com/v1`. A query in it is kept
   /// (`?api-version=...`). The key goes to that host alone, and into no message.
   explicit client_options(std::string url, std::string key = {}) : base_url(std::move(url)), api_key(std::move(key)) {}
+  /// The same for another dialect, with the way in which its provider wants the key.
+  client_options(llm::dialect which, std::string url, std::string key = {});
 
+  llm::dialect spoken = llm::dialect::openai_chat;
   std::string base_url;
   /// Empty: none is sent.
   std::string api_key;
   key_header key_as = key_header::bearer;
+  /// Of OpenAI's chat completions.
   output_limit_field output_limit = output_limit_field::max_completion_tokens;
+  /// Of Anthropic's messages: the header `anthropic-version`, and the limit on output that its requests must have, for those that
+  /// do not say one.
+  std::string anthropic_version = "2023-06-01";
+  std::int64_t default_max_tokens = 4'096;
   /// Sent with every request.
   std::vector<http::header> headers;
   /// Whether to ask streams for their usage. A server that refuses to be asked is not asked again.
   bool ask_stream_usage = true;
   /// How much to reserve.
   llm::estimator estimator = character_estimator();
+  retry_policy retry;
+  /// Told of every attempt; may be empty.
+  llm::observer observer;
+  /// Put both bodies into the observer's records: they hold what was said.
+  bool record_bodies = false;
+  /// Where the randomness of waiting comes from; zero: from the system.
+  std::uint64_t seed = 0;
   /// The limits of one exchange. Their deadline is not looked at: a call has its own.
   http::limits limits;
   /// The most bytes of one streamed event, and of one answer in all.
@@ -68,7 +89,7 @@ class client_options {
 };
 
 /// Checks options. Errors: `errc::invalid_configuration`, naming the field: `base_url` (http or https, a host, no user or
-/// password, no fragment), `api_key` and `headers` (no line breaks), `estimator` (not empty), `max_event`, `max_body`, `reconcile_every` (positive).
+/// password, no fragment), `api_key` and `headers` (no line breaks), `estimator` (not empty), `max_event`, `max_body`, `reconcile_every`, `default_max_tokens` (positive), and what `retry` names.
 [[nodiscard]] expected<void, error> validate(const client_options& checked);
 
 /// What may be said of one call. Numbers and instants alone, so that it may be written in braces inside a `co_await`.
@@ -84,6 +105,10 @@ struct call_options {
   sluice::tenant tenant{};
   sluice::run_id run{};
   bool finalising = false;
+  /// In place of the client's `retry.max_attempts`; zero: the client's.
+  int max_attempts = 0;
+  /// What the first attempt counts as: `hedge` for a second request beside another one.
+  sluice::attempt kind = attempt::first;
   /// A call that is preempted asks again, with its age, until its deadline; a stream only as long as none of it has been
   /// handed out. When off, preemption is `errc::preempted`.
   bool requeue_when_preempted = true;

@@ -30,11 +30,30 @@ enum class call_phase : std::uint8_t {
 
 [[nodiscard]] std::string_view to_string(call_phase value) noexcept;
 
+/// What the caller can do about a failure.
+enum class remedy : std::uint8_t {
+  /// Ask again, later or elsewhere: a lost connection, a limit on time, a provider that fails or is overloaded.
+  try_again,
+  /// Ask again when the capacity is there, with more of it, or in a class that has more: refused by admission, preempted.
+  wait_for_capacity,
+  /// Give it more time: its deadline passed.
+  more_time,
+  /// Mend the request: it does not hold, is too long, or was filtered.
+  change_request,
+  /// Mend the account or the settings: the key, the quota, the address.
+  change_settings,
+  /// Nothing: the caller itself gave up.
+  none,
+};
+
+[[nodiscard]] std::string_view to_string(remedy value) noexcept;
+
 /// Why there is no whole answer. A plain value.
 ///
 /// Codes: `refused` (admission; see `refusal`), `deadline_exceeded` (in whatever phase), `preempted`, `cancelled`,
 /// `invalid_argument`, what the transport says (`connect_failed` to `too_large`), and what the provider says: `rate_limited`,
-/// `overloaded`, `provider_failed`, `provider_refused`, `unauthorized`, `protocol_error`.
+/// `overloaded`, `provider_failed`, `provider_refused`, `unauthorized`, `content_filtered`, `context_too_long`, `quota_exhausted`,
+/// `protocol_error`.
 class failure {
  public:
   explicit failure(error reason, call_phase when = call_phase::preparing) : phase(when), why(std::move(reason)) {}
@@ -45,6 +64,8 @@ class failure {
   /// One line, for people. What it quotes of the provider is bounded, and the key is never in it.
   [[nodiscard]] const std::string& message() const noexcept { return why.message(); }
   [[nodiscard]] bool is(errc kind) const noexcept { return why.is(kind); }
+  /// What the caller can do about it.
+  [[nodiscard]] remedy what_helps() const noexcept;
 
   /// How far it had come.
   call_phase phase;
@@ -61,6 +82,8 @@ class failure {
   std::optional<duration> retry_after;
   /// What the provider says about another attempt (`x-should-retry`), if it says anything.
   std::optional<bool> should_retry;
+  /// How many attempts were sent; the failure is the last one's, or the first one's when the retry budget had no room.
+  int attempts = 0;
   /// The provider's name for the exchange, for its support.
   std::string request_id;
   /// What had come of the answer before it failed, if anything had; tool calls that were not whole are not in it.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sluice/core/cost.hpp>
+#include <sluice/llm/content.hpp>
 #include <sluice/llm/tool_call.hpp>
 
 #include <cstdint>
@@ -25,6 +26,10 @@ enum class finish_reason : std::uint8_t {
   tool_calls,
   /// The provider's filter cut in.
   content_filter,
+  /// The model would not answer, and says so by its reason alone (`reply::refusal` may hold words).
+  refusal,
+  /// The provider stopped for now: send the conversation again with this answer in it, to go on.
+  paused,
   /// A reason that the dialect does not know.
   other,
 };
@@ -39,6 +44,8 @@ struct token_usage {
   std::int64_t output_tokens = 0;
   /// Of the input, what the provider had cached; never more than the input.
   std::int64_t cached_tokens = 0;
+  /// Of the input, what the provider has put into its cache.
+  std::int64_t cache_written_tokens = 0;
   /// Of the output, what was reasoning; never more than the output.
   std::int64_t reasoning_tokens = 0;
   /// The provider did not send both totals, or sent a negative one: what is missing is an estimate.
@@ -62,7 +69,11 @@ class reply {
   std::string refusal;
   /// In the order in which the model numbered them; also when `finish` is not `tool_calls`.
   std::vector<tool_call> tool_calls;
+  /// What the provider wants handed back with the conversation; `request::assistant(reply)` does.
+  std::vector<opaque_block> opaque;
   finish_reason finish = finish_reason::none;
+  /// The text that made it stop, where the provider tells.
+  std::string stop_sequence;
   token_usage usage;
   /// The model that answered, and the answer's name, as the provider tells them.
   std::string model;

@@ -2,6 +2,8 @@
 /// `request`: what to ask a model.
 #pragma once
 
+#include <sluice/llm/content.hpp>
+#include <sluice/llm/output_format.hpp>
 #include <sluice/llm/reply.hpp>
 #include <sluice/llm/tool_call.hpp>
 
@@ -30,13 +32,28 @@ class message {
  public:
   message(role speaker, std::string said) : who(speaker), text(std::move(said)) {}
 
+  /// Adds what stands behind the text: a picture, a file, more words.
+  message& with(content_part part) & {
+    parts.push_back(std::move(part));
+    return *this;
+  }
+  message with(content_part part) && {
+    parts.push_back(std::move(part));
+    return std::move(*this);
+  }
+
   role who;
   std::string text;
+  /// Behind the text, in this order.
+  std::vector<content_part> parts;
   /// Of the assistant: the calls it made. One that was not valid is sent with `{}` for arguments, since servers refuse
   /// a conversation that holds broken JSON.
   std::vector<tool_call> tool_calls;
-  /// Of a tool: the call that this answers.
+  /// Of the assistant: handed back as they came, before everything else.
+  std::vector<opaque_block> opaque;
+  /// Of a tool: the call that this answers, and whether it went wrong.
   std::string tool_call_id;
+  bool is_error = false;
 };
 
 /// Whether the model may, must or must not call tools.
@@ -68,12 +85,14 @@ class request {
   request& assistant(const reply& answer) {
     message said(role::assistant, answer.text);
     said.tool_calls = answer.tool_calls;
+    said.opaque = answer.opaque;
     return add(std::move(said));
   }
   /// Adds the result of the call named `call_id`.
-  request& tool_result(std::string call_id, std::string text) {
+  request& tool_result(std::string call_id, std::string text, bool is_error = false) {
     message result(role::tool, std::move(text));
     result.tool_call_id = std::move(call_id);
+    result.is_error = is_error;
     return add(std::move(result));
   }
 
@@ -110,18 +129,33 @@ class request {
     seed = value;
     return *this;
   }
+  /// At most one tool call in a turn.
+  request& one_call_at_a_time() {
+    parallel_tool_calls = false;
+    return *this;
+  }
+  /// How hard the model is to think first: `low`, `medium`, `high`, as the provider calls it.
+  request& think(std::string effort) {
+    reasoning_effort = std::move(effort);
+    return *this;
+  }
+  /// Who the request is for, as the provider wants to know it (a name that tells nobody who it is).
+  request& on_behalf_of(std::string user) {
+    end_user = std::move(user);
+    return *this;
+  }
   /// The answer is to be a JSON object.
   request& json_output() {
-    response_format = R"({"type":"json_object"})";
+    format = output_format::json();
     return *this;
   }
-  /// The answer's format, as the dialect wants it: the JSON text of the field `response_format`.
-  request& with_response_format(std::string json) {
-    response_format = std::move(json);
+  /// The answer is to follow a JSON schema.
+  request& json_output(std::string name, std::string schema, bool strict = true) {
+    format = output_format::schema_of(std::move(name), std::move(schema), strict);
     return *this;
   }
-  /// Adds a field to the request's JSON, verbatim, in place of one of the same name: `extra("top_p", "0.9")`. `model`, `messages`,
-  /// `stream` and `stream_options` cannot be replaced.
+  /// Adds a field to the request's JSON, verbatim, in place of one of the same name: `extra("top_p", "0.9")`. The fields that make the
+  /// call what it is (`model`, `messages` or `input`, `stream`, `stream_options`) cannot be replaced.
   request& extra(std::string field, std::string json) {
     extra_fields.emplace_back(std::move(field), std::move(json));
     return *this;
@@ -137,7 +171,10 @@ class request {
   std::optional<double> temperature;
   std::optional<std::int64_t> seed;
   std::vector<std::string> stop;
-  std::string response_format;
+  std::optional<bool> parallel_tool_calls;
+  std::string reasoning_effort;
+  std::string end_user;
+  output_format format;
   std::vector<std::pair<std::string, std::string>> extra_fields;
 };
 

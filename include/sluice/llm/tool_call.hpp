@@ -17,6 +17,8 @@ class tool {
   std::string name;
   std::string description;
   std::string parameters;
+  /// The provider is to hold the model to the schema.
+  bool strict = false;
 };
 
 /// A call that the model makes; always whole. A plain value.
