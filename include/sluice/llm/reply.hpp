@@ -44,12 +44,12 @@ struct token_usage {
   std::int64_t output_tokens = 0;
   /// Of the input, what the provider had cached; never more than the input.
   std::int64_t cached_tokens = 0;
-  /// Of the input, what the provider has put into its cache.
-  std::int64_t cache_written_tokens = 0;
   /// Of the output, what was reasoning; never more than the output.
   std::int64_t reasoning_tokens = 0;
   /// The provider did not send both totals, or sent a negative one: what is missing is an estimate.
   bool estimated = false;
+  /// Of the input, what the provider has put into its cache.
+  std::int64_t cache_written_tokens = 0;
 
   /// What a permit is settled with.
   [[nodiscard]] constexpr sluice::usage total() const noexcept { return {input_tokens, output_tokens}; }
