@@ -12,4 +12,17 @@ if ! { cmake --preset release -B "$build" && cmake --build "$build" --target slu
   cat "$log" >&2
   exit 2
 fi
+
+# The provider's own package for JavaScript stands beside `chat()`, where npm can get it.
+packages=$build/benchmarks/npm
+if [ ! -d "$packages/node_modules/openai" ]; then
+  mkdir -p "$packages"
+  cp "$root"/tests/sdk/openai/package*.json "$packages"
+  (cd "$packages" && timeout 120 npm ci --no-audit --no-fund) >"$log" 2>&1 || true
+fi
+if [ -d "$packages/node_modules/openai" ]; then
+  SLUICE_NPM=$packages
+  export SLUICE_NPM
+fi
+
 "$build/benchmarks/sluice_bars" "$@"

@@ -33,5 +33,10 @@ struct bar {
 [[nodiscard]] std::vector<bar> core_bars();
 [[nodiscard]] std::vector<bar> full_core_bars();
 [[nodiscard]] std::vector<bar> event_bars();
+[[nodiscard]] std::vector<bar> stream_bars();
+[[nodiscard]] std::vector<bar> npm_bars();
+
+/// Processor time of one `chat()`, 32 at once, in microseconds.
+[[nodiscard]] double chat_at_32();
 
 }  // namespace bars
