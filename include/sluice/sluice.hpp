@@ -28,4 +28,5 @@
 #include <sluice/llm/tool_call.hpp>
 #include <sluice/runtime/bulkhead.hpp>
 #include <sluice/runtime/permit.hpp>
+#include <sluice/runtime/sleep.hpp>
 #include <sluice/runtime/time_source.hpp>

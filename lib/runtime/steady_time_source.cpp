@@ -69,11 +69,15 @@ class timer_queue final : public context_hook, public std::enable_shared_from_th
   }
 
   void context_gone() noexcept override {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     timer_.reset();
     waiting_for_ = never;
     ++generation_;
-    while (!heap_.empty()) take_out(*heap_.front().who);
+    while (!heap_.empty()) {
+      time_source::entry& who = *heap_.front().who;
+      take_out(who);
+      call(lock, who, [&who] { who.dropped(); });
+    }
   }
 
  private:
@@ -123,16 +127,23 @@ class timer_queue final : public context_hook, public std::enable_shared_from_th
     for (; turns > 0 && !heap_.empty() && heap_.front().when <= now; --turns) {
       time_source::entry& who = *heap_.front().who;
       take_out(who);
-      running_ = &who;
-      running_thread_ = std::this_thread::get_id();
-      lock.unlock();
-      who.due(now);
-      lock.lock();
-      running_ = nullptr;
-      if (watchers_ > 0) finished_.notify_all();
+      call(lock, who, [&who, now] { who.due(now); });
     }
     waking_ = false;
     rearm();
+  }
+
+  // Without the lock, but so that `disarm` waits for it.
+  template <typename Call>
+  void call(std::unique_lock<std::mutex>& lock, time_source::entry& who, const Call& what) {
+    time_source::entry* const before = std::exchange(running_, &who);
+    const std::thread::id thread = std::exchange(running_thread_, std::this_thread::get_id());
+    lock.unlock();
+    what();
+    lock.lock();
+    running_ = before;
+    running_thread_ = thread;
+    if (watchers_ > 0) finished_.notify_all();
   }
 
   const place_of place_;

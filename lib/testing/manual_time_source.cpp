@@ -5,7 +5,14 @@
 namespace sluice::testing {
 
 manual_time_source::~manual_time_source() {
-  for (const auto& armed : queue_) place(*armed.second) = 0;
+  std::unique_lock lock(mutex_);
+  while (!queue_.empty()) {
+    entry& who = *queue_.begin()->second;
+    take_out(who);
+    lock.unlock();
+    who.dropped();
+    lock.lock();
+  }
 }
 
 instant manual_time_source::now() const noexcept {
