@@ -11,7 +11,7 @@
 namespace sluice::core {
 
 /// Two buckets for each doubling, up to 2^20 tokens; each keeps the mean of its lengths, so that lengths that do not
-/// vary are exact. Each new length counts a tenth in the long run, so that a change is followed within about 20.
+/// vary are exact. Each new length counts one in `memory` in the long run: with 10, a change is followed within about 20.
 ///
 /// A length that was cut short is known only to be at least so long: it counts as the longer ones do, as far as there
 /// are any (the Kaplan-Meier estimate), so that small reservations do not make answers look short.
@@ -19,6 +19,10 @@ namespace sluice::core {
 /// add: O(1). expected, quantile: O(buckets).
 class length_histogram {
  public:
+  length_histogram() noexcept : length_histogram(10) {}
+  /// `memory` is above 1.
+  explicit length_histogram(double memory) noexcept : growth_(memory / (memory - 1)) {}
+
   /// `length` is positive; `cut`: it would have been longer, had it been allowed to.
   void add(std::int64_t length, bool cut) noexcept {
     const std::size_t b = bucket_of(length);
@@ -27,7 +31,7 @@ class length_histogram {
     sum_[b] += weight * static_cast<float>(length);
     total_ += next_;
     any_cut_ = any_cut_ || cut;
-    next_ *= growth;
+    next_ *= growth_;
     if (next_ > largest) rescale();
   }
 
@@ -41,7 +45,6 @@ class length_histogram {
 
  private:
   static constexpr std::size_t buckets = 40;
-  static constexpr double growth = 10.0 / 9;
   static constexpr double largest = 0x1p40;
 
   [[nodiscard]] static std::size_t bucket_of(std::int64_t length) noexcept {
@@ -55,6 +58,7 @@ class length_histogram {
   void each(Take take) const noexcept;
   void rescale() noexcept;
 
+  double growth_;
   double next_ = 1;
   double total_ = 0;
   bool any_cut_ = false;

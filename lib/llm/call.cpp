@@ -11,20 +11,6 @@ namespace {
 // An error that takes more than this to tell is not worth its time.
 constexpr std::size_t most_refusal = 64 << 10;
 
-failure turned_away(rejection why) {
-  errc kind = errc::refused;
-  std::string message = why.explain();
-  if (why.reason() == reason::deadline_in_queue || why.reason() == reason::deadline_passed) {
-    kind = errc::deadline_exceeded;
-    message = "the deadline passed before the call was admitted, and nothing was sent: " + message;
-  } else if (why.reason() == reason::cancelled) {
-    kind = errc::cancelled;
-  }
-  failure failed(kind, std::move(message), call_phase::queued);
-  failed.refusal = std::move(why);
-  return failed;
-}
-
 /// What a failure says about the provider's load, for limits that follow it.
 void note_trouble(const failure& why, permit& held) {
   if (why.is(errc::rate_limited)) return held.signal(provider_signal::rate_limited);
@@ -78,7 +64,7 @@ asio::awaitable<expected<exchange, failure>> call::begin() {
   how.finalising = options_.finalising;
   how.model = sluice::model(request_.model);
   auto admitted = co_await endpoint_->gate.admit(reserved_.asked, options_.workload, how);
-  if (!admitted) co_return result(unexpected<failure>(turned_away(std::move(admitted).error())));
+  if (!admitted) co_return result(unexpected<failure>(turned_away(std::move(admitted).error(), reserved_)));
   meter account(*std::move(admitted), reserved_, endpoint_->options.reconcile_every);
 
   for (;;) {

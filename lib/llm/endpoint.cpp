@@ -2,8 +2,6 @@
 
 #include "llm/base_url.hpp"
 
-#include <algorithm>
-
 namespace sluice::llm::detail {
 
 namespace {
@@ -11,15 +9,6 @@ namespace {
 client_options checked(client_options options) {
   if (auto holds = validate(options); !holds) throw error_exception(holds.error());
   return options;
-}
-
-expected<void, failure> check(const cost& asked, const char* source) {
-  const bool holds = asked.tokens >= 0 && asked.slots > 0 && asked.output_tokens >= 0 && asked.output_tokens <= asked.tokens;
-  if (holds) return {};
-  return unexpected<failure>(failure(
-      errc::invalid_argument, std::string(source) + " gave tokens = " + std::to_string(asked.tokens) + ", output_tokens = " +
-                                  std::to_string(asked.output_tokens) + ", slots = " + std::to_string(asked.slots) +
-                                  "; none may be negative, slots not 0, output_tokens not above tokens"));
 }
 
 }  // namespace
@@ -31,16 +20,6 @@ endpoint::endpoint(http::transport& transport, bulkhead& bulkhead, client_option
       format(wire_format_of(options.spoken)),
       ask_usage(options.ask_stream_usage),
       url_(below(options.base_url, std::string(format.path()))) {}
-
-expected<reservation, failure> endpoint::reserve(const request& asked, const call_options& how) const {
-  const cost wanted = how.reservation ? *how.reservation : options.estimator(asked);
-  if (auto holds = check(wanted, how.reservation ? "the call's reservation" : "the estimator"); !holds) {
-    return unexpected<failure>(holds.error());
-  }
-  if (wanted.output_tokens > 0) return reservation{wanted, wanted.tokens - wanted.output_tokens};
-  const cost guess = character_estimator()(asked);
-  return reservation{wanted, std::min(wanted.tokens, guess.tokens - guess.output_tokens)};
-}
 
 http::request endpoint::make(std::string body, bool streamed, instant deadline) const {
   http::request exchange("POST", url_);

@@ -2,7 +2,6 @@
 /// `endpoint`: one server and the way to it, shared by a client and its calls.
 #pragma once
 
-#include <sluice/core/cost.hpp>
 #include <sluice/core/expected.hpp>
 #include <sluice/http/transport.hpp>
 #include <sluice/llm/client_options.hpp>
@@ -10,6 +9,8 @@
 #include <sluice/llm/request.hpp>
 #include <sluice/runtime/bulkhead.hpp>
 
+#include "llm/learned_usage.hpp"
+#include "llm/reservation.hpp"
 #include "llm/wire_format.hpp"
 
 #include <atomic>
@@ -17,20 +18,15 @@
 
 namespace sluice::llm::detail {
 
-/// What a call reserves. Numbers alone.
-struct reservation {
-  cost asked{};
-  /// The part of it that is the prompt, by estimate.
-  std::int64_t input_tokens = 0;
-};
-
 class endpoint {
  public:
   /// Throws `error_exception` when the options do not hold.
   endpoint(http::transport& over, bulkhead& gate, client_options options);
 
-  /// What to reserve for a request: what the call says, else the estimate, checked.
-  [[nodiscard]] expected<reservation, failure> reserve(const request& asked, const call_options& how) const;
+  /// What to reserve for a request: what the call says, else the estimate, corrected by what was learned, checked.
+  [[nodiscard]] expected<reservation, failure> reserve(const request& asked, const call_options& how) const {
+    return detail::reserve(asked, how, options, learned_);
+  }
 
   /// The exchange to send, with its key and limits.
   [[nodiscard]] http::request make(std::string body, bool streamed, instant deadline) const;
@@ -44,6 +40,7 @@ class endpoint {
 
  private:
   std::string url_;
+  mutable learned_usage learned_;
 };
 
 }  // namespace sluice::llm::detail

@@ -7,7 +7,7 @@
 #include <sluice/llm/reply.hpp>
 #include <sluice/runtime/permit.hpp>
 
-#include "llm/endpoint.hpp"
+#include "llm/reservation.hpp"
 #include "llm/usage_report.hpp"
 
 #include <cstdint>

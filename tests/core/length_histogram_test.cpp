@@ -29,6 +29,18 @@ TEST_CASE("lengths that do not vary are exact") {
   for (const double share : {0.0, 0.5, 0.95, 1.0}) CHECK(lengths.quantile(share) == doctest::Approx(777));
 }
 
+TEST_CASE("a longer memory weighs what came before more") {
+  // Weights 1, 2, 4 with a memory of 2, and 1, 100/99, (100/99)^2 with one of 100.
+  length_histogram brief(2);
+  length_histogram lasting(100);
+  for (const std::int64_t length : {10, 100, 1000}) {
+    brief.add(length, false);
+    lasting.add(length, false);
+  }
+  CHECK(brief.expected(endless) == doctest::Approx((10 + 200 + 4000) / 7.0));
+  CHECK(lasting.expected(endless) == doctest::Approx((9801 * 10 + 9900 * 100 + 10000 * 1000) / 29701.0));
+}
+
 TEST_CASE("three lengths, weighted by hand") {
   // Weights 1, 10/9, 100/81, that is 81, 90 and 100 of 271.
   length_histogram lengths;
