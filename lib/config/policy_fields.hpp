@@ -103,6 +103,22 @@ void walk_adaptive(Walker& walker, Adaptive& adaptive) {
   walker.time("window_ms", adaptive.window);
 }
 
+template <typename Walker, typename Retries>
+void walk_retries(Walker& walker, Retries& retries) {
+  walker.flag("enabled", retries.enabled);
+  walker.fraction("share", retries.share);
+  walker.number("minimum", retries.minimum, 0, most);
+  walker.time("window_ms", retries.window);
+}
+
+template <typename Walker, typename Reopening>
+void walk_reopening(Walker& walker, Reopening& reopening) {
+  walker.fraction("share", reopening.share);
+  walker.time("least_ms", reopening.least);
+  walker.time("most_ms", reopening.most);
+  walker.time("step_ms", reopening.step);
+}
+
 template <typename Walker, typename Price>
 void walk_price(Walker& walker, Price& price) {
   walker.number("input_per_million", price.input_per_million, 0, most);
@@ -125,6 +141,8 @@ void walk_policy(Walker& walker, Policy& rules) {
   walker.object("feasibility", rules.feasibility, [](auto& inside, auto& part) { walk_feasibility(inside, part); });
   walker.object("overload", rules.overload, [](auto& inside, auto& overload) { walk_overload(inside, overload); });
   walker.object("adaptive", rules.adaptive, [](auto& inside, auto& adaptive) { walk_adaptive(inside, adaptive); });
+  walker.object("retries", rules.retries, [](auto& inside, auto& retries) { walk_retries(inside, retries); });
+  walker.object("reopening", rules.reopening, [](auto& inside, auto& part) { walk_reopening(inside, part); });
   walker.named("prices", "model", rules.prices, [](auto& inside, auto& price) { walk_price(inside, price); });
   walker.flag("observe", rules.observe);
   walker.number("explain_records", rules.explain_records, 0, most);

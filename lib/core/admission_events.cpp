@@ -41,7 +41,8 @@ request_id admission::state::arrive(const request& what, instant now, effects& o
   }
   constraint bound = constraint::none;
   if (const reason why = objection(what, as, bound); why != reason::none) {
-    if (rules_.observe && (why == reason::impossible || why == reason::budget_exhausted)) {
+    const bool by_policy = why == reason::impossible || why == reason::budget_exhausted || why == reason::retry_budget;
+    if (rules_.observe && by_policy) {
       const std::uint32_t index = make_ticket(what, as);
       const request_id id = id_of(index);
       let_through(index, why, bound, out);
@@ -55,6 +56,7 @@ request_id admission::state::arrive(const request& what, instant now, effects& o
   if (is_elastic(c) && elastic_[c].next_update() <= now_) moved = move_limits(out) || moved;
   const std::uint32_t index = make_ticket(what, as);
   const request_id id = id_of(index);
+  if (what.kind != attempt::first) reserve_repeat(index);
   if (queue_.empty() && can_start_at_once(as) && !hopeless(index)) {
     if (as.run != no_run) static_cast<void>(pay(index));
     charge_start(index);
@@ -123,23 +125,25 @@ request_id admission::state::enter(const request& what, instant now) {
   if ((asked.slots | asked.tokens | asked.output_tokens) < 0 || asked.output_tokens > asked.tokens) return {};
   if (asked.slots > most_slots || !ledger_.room_at_once(c, {asked.slots, asked.tokens})) return {};
   if (what.deadline <= std::max(now, now_)) return {};
-  if (is_plain(what) && !rates_.limited() && !tenant_rates_ && what.deadline == never && paused_until_ <= now_)
+  if (is_plain(what) && what.kind == attempt::first && !rates_.limited() && !tenant_rates_ && what.deadline == never && paused_until_ <= now_)
       [[likely]] {
     advance(now);
     const std::uint32_t index = make_plain_ticket(what);
     flows_.serve(static_cast<std::uint32_t>(c), asked.tokens);
+    count_attempt(index);
     grant_ticket(index);
     return id_of(index);
   }
   const instant before = now_;
   advance(now);
   const candidate as = candidate_of(what);
-  if (!can_start_at_once(as) || (what.run.generation != 0 && as.run == no_run) || (what.deadline != never && !in_time(as))) {
+  if (!can_start_at_once(as) || !may_be_tried(as) || (what.run.generation != 0 && as.run == no_run) || (what.deadline != never && !in_time(as))) {
     // Nothing has happened: `arrive` will say what.
     now_ = before;
     return {};
   }
   const std::uint32_t index = make_ticket(what, as);
+  if (what.kind != attempt::first) reserve_repeat(index);
   if (as.run != no_run) static_cast<void>(pay(index));
   charge_start(index);
   grant_ticket(index);
@@ -151,7 +155,7 @@ bool admission::state::cancel(request_id id, instant now, effects& out) {
   advance(now);
   ++counts_[tickets_[id.index].workload].cancelled_total;
   dequeue(id.index);
-  release_price(id.index, out);
+  release_reserved(id.index, out);
   forget(id.index);
   settle(out);
   return true;

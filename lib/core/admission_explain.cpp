@@ -33,7 +33,7 @@ void add_up(class_statistics& all, const class_statistics& one) noexcept {
                       &class_statistics::rejected_total, &class_statistics::expired_total, &class_statistics::shed_total,
                       &class_statistics::cancelled_total, &class_statistics::preempted_total,
                       &class_statistics::infeasible_total, &class_statistics::unaffordable_total,
-                      &class_statistics::observed_total,
+                      &class_statistics::retries_refused_total, &class_statistics::observed_total,
                       &class_statistics::reserved_tokens_total, &class_statistics::consumed_tokens_total,
                       &class_statistics::refunded_tokens_total, &class_statistics::overrun_tokens_total,
                       &class_statistics::wasted_tokens_total}) {
@@ -139,7 +139,13 @@ void admission::state::describe(const candidate& what, constraint bound, decisio
       set(verdict.limit, verdict.available, verdict.available + verdict.shortfall);
       break;
     }
-    case constraint::provider_pause: into.could_start = paused_until_; break;
+    case constraint::provider_pause:
+    case constraint::reopening: into.could_start = paused_until_; break;
+    case constraint::retry_budget: describe_retries(what, into); return;
+    case constraint::reported_requests:
+    case constraint::reported_input:
+    case constraint::reported_output:
+    case constraint::reported_tokens:
     case constraint::none:
     case constraint::order:
     case constraint::tenant_turn:
@@ -182,6 +188,7 @@ void admission::state::count_rejection(std::size_t c, reason why) noexcept {
   if (why == reason::shed) ++counts.shed_total;
   if (why == reason::infeasible) ++counts.infeasible_total;
   if (why == reason::budget_exhausted) ++counts.unaffordable_total;
+  if (why == reason::retry_budget) ++counts.retries_refused_total;
 }
 
 void admission::state::reject_waiter(std::uint32_t index, reason why, constraint bound, effects& out) {
@@ -199,7 +206,7 @@ void admission::state::reject_waiter(std::uint32_t index, reason why, constraint
   record(made);
   out.list.push_back({effect::kind::rejected, static_cast<std::uint32_t>(out.decisions.size()), id_of(index), which.tag, {}});
   out.decisions.push_back(made);
-  release_price(index, out);
+  release_reserved(index, out);
   forget(index);
 }
 
@@ -226,7 +233,9 @@ void admission::state::let_through(std::uint32_t index, reason why, constraint b
   made.observed = true;
   record(made);
   if (which.state == ticket::phase::waiting) dequeue(index);
-  release_price(index, out);
+  // What would have waited is tried; what would have been refused is not, as far as others are concerned.
+  if (why == reason::none) count_attempt(index);
+  release_reserved(index, out);
   which.tokens = which.output = 0;
   which.slots = 0;
   which.observed = true;
@@ -297,6 +306,7 @@ statistics admission::state::statistics() const {
   all.class_count = class_count_;
   if (adaptive_.enabled()) all.adaptive_limit = adaptive_.limit();
   all.adaptive_reason = adaptive_.reason();
+  all.attempts_total = attempts_;
   all.tenants = tenants_.size();
   all.runs = runs_.size();
   for (std::size_t c = 0; c < all.class_count; ++c) {
@@ -311,6 +321,8 @@ statistics admission::state::statistics() const {
     if ((elastic_classes_ >> c & 1U) != 0) one.elastic_limit = elastic_[c].cap();
     add_up(all.all, one);
   }
+  const std::int64_t again = attempts_[static_cast<std::size_t>(attempt::retry)] + attempts_[static_cast<std::size_t>(attempt::hedge)];
+  all.attempts_total[static_cast<std::size_t>(attempt::first)] = all.all.admitted_total - again;
   return all;
 }
 

@@ -33,6 +33,7 @@ void admission::state::put_in_force() {
   ledger_.configure(rules_);
   sort_classes();
   rates_.configure(rules_.rates, now_);
+  retries_.configure(rules_.retries);
   tenants_.configure(rules_, now_);
   const auto limited = [](const tenant_policy& each) { return each.rates != rate_limits{}; };
   tenant_rates_ = limited(rules_.other_tenants) || std::ranges::any_of(rules_.tenants, limited);

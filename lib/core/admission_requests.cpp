@@ -19,6 +19,7 @@ admission::state::candidate admission::state::candidate_of(const request& what) 
   made.finalising = what.finalising;
   made.model = what.model;
   made.deadline = what.deadline >= latest_deadline ? never : what.deadline;
+  made.kind = what.kind;
   if (is_plain(what)) return made;
   made.tenant = tenants_.find(what.tenant, now_);
   if (what.run.generation != 0) made.run = runs_.find(what.run);
@@ -35,6 +36,7 @@ admission::state::candidate admission::state::candidate_of(std::uint32_t index) 
   made.asked = which.asked();
   made.output = which.output;
   made.deadline = which.deadline;
+  made.kind = which.kind;
   if (!which.detailed) return made;
   const detail& more = detail_of(index);
   made.tenant = more.tenant;
@@ -82,12 +84,17 @@ reason admission::state::objection(const request& what, const candidate& as, con
   if (bound == constraint::none) bound = impossible_rate(as);
   if (bound != constraint::none) return reason::impossible;
   if (what.deadline <= now_) return reason::deadline_passed;
-  if (what.run.generation == 0) return reason::none;
-  if (as.run == no_run) return reason::unknown_run;
-  const budget_verdict verdict = runs_.check(as.run, as.price(), as.finalising);
-  if (verdict.what != budget_verdict::kind::exhausted) return reason::none;
-  bound = bound_of(verdict);
-  return reason::budget_exhausted;
+  if (what.run.generation != 0) {
+    if (as.run == no_run) return reason::unknown_run;
+    const budget_verdict verdict = runs_.check(as.run, as.price(), as.finalising);
+    if (verdict.what == budget_verdict::kind::exhausted) {
+      bound = bound_of(verdict);
+      return reason::budget_exhausted;
+    }
+  }
+  if (may_be_tried(as)) return reason::none;
+  bound = constraint::retry_budget;
+  return reason::retry_budget;
 }
 
 bool admission::state::can_start_at_once(const candidate& what) const noexcept {

@@ -15,6 +15,7 @@
 #include "core/pace.hpp"
 #include "core/preemption.hpp"
 #include "core/rate_cell.hpp"
+#include "core/retry_window.hpp"
 #include "core/saturating.hpp"
 #include "core/service_model.hpp"
 #include "core/stop_list.hpp"
@@ -72,7 +73,7 @@ class admission::state {
   [[nodiscard]] std::size_t waiting() const noexcept { return queue_.size(); }
   [[nodiscard]] std::size_t in_flight() const noexcept { return in_flight_; }
   [[nodiscard]] instant now() const noexcept { return now_; }
-  [[nodiscard]] bool needs_time() const noexcept { return needs_time_; }
+  [[nodiscard]] bool needs_time() const noexcept { return needs_time_ || rules_.retries.enabled; }
 
  private:
   using candidate = core::candidate;
@@ -115,6 +116,9 @@ class admission::state {
 
   /// Why a request cannot even be considered, with the bound; `reason::none` when it can.
   [[nodiscard]] reason objection(const request& what, const candidate& as, constraint& bound) const noexcept;
+  [[nodiscard]] bool may_be_tried(const candidate& what) const noexcept {
+    return what.kind == attempt::first || retries_.allows(what.asked.tokens, now_);
+  }
   /// What keeps it from starting at once when nobody waits.
   [[nodiscard]] bool can_start_at_once(const candidate& what) const noexcept;
   [[nodiscard]] std::uint32_t make_plain_ticket(const request& what);
@@ -123,6 +127,9 @@ class admission::state {
   /// It holds what it asked for from now on; its price must have been set aside.
   void grant_ticket(std::uint32_t index) noexcept;
   void charge_start(std::uint32_t index) noexcept;
+  void count_attempt(std::uint32_t index) noexcept;
+  void reserve_repeat(std::uint32_t index) noexcept;
+  void count_repeat(std::uint32_t index) noexcept;
   void forget(std::uint32_t index) noexcept;
   void drop_detail(std::uint32_t index) noexcept;
   /// What becomes of a request that does not start at once.
@@ -232,7 +239,8 @@ class admission::state {
   /// Sets the price of a request aside, or tells what is in the way.
   [[nodiscard]] budget_verdict pay(std::uint32_t index) noexcept;
   void settle_price(std::uint32_t index, const spending& used, effects& out);
-  void release_price(std::uint32_t index, effects& out) { settle_price(index, {}, out); }
+  /// What was set aside for one that does not start: its price, and its place among what is tried again.
+  void release_reserved(std::uint32_t index, effects& out);
   void park(std::uint32_t index, std::uint32_t node);
   void unpark(std::uint32_t node, effects& out);
   /// Those who wait for a run to which the last event of the tree gave something back.
@@ -296,6 +304,7 @@ class admission::state {
   /// A moving limit, when it is that and not the policy's own that is in the way.
   [[nodiscard]] constraint refined(const candidate& what, constraint bound) const noexcept;
   void describe(const candidate& what, constraint bound, decision& into) const noexcept;
+  void describe_retries(const candidate& what, decision& into) const noexcept;
   /// Without what is foreseen, which takes longer than all the rest.
   void describe_as_it_is(std::uint32_t index, const candidate& what, constraint bound, decision& into) const noexcept;
   [[nodiscard]] decision describe(std::uint32_t index, constraint bound) const noexcept;
@@ -335,6 +344,9 @@ class admission::state {
   tenant_table tenants_{flows_};
   wait_queue queue_{tickets_, flows_};
   rate_cells rates_;
+  retry_window retries_;
+  /// By the kind of the attempt; but for the first, which are all the others.
+  std::array<std::int64_t, attempt_count> attempts_{};
   budget runs_;
   key_table price_of_model_;
   stop_list stoppable_{grants_};

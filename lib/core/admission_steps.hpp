@@ -60,7 +60,8 @@ inline bool admission::state::is(request_id id, ticket::phase phase) const noexc
   made.tag = what.tag;
   made.deadline = never;
   made.workload = what.workload.index();
-  made.detailed = made.observed = false;
+  made.detailed = made.observed = made.repeats = false;
+  made.kind = what.kind;
   if (what.age.sequence != 0 && what.age.sequence < next_sequence_) [[unlikely]] {
     made.sequence = what.age.sequence;
     made.arrived = what.age.arrived < instant{} ? instant{} : what.age.arrived > now_ ? now_ : what.age.arrived;
@@ -73,10 +74,18 @@ inline bool admission::state::is(request_id id, ticket::phase phase) const noexc
   return index;
 }
 
+[[gnu::always_inline]] inline void admission::state::count_attempt(std::uint32_t index) noexcept {
+  const ticket& which = tickets_[index];
+  if (which.kind != attempt::first) [[unlikely]] return count_repeat(index);
+  // What was preempted has been counted when it started before.
+  if (which.preemptions == 0) retries_.first(which.tokens, now_);
+}
+
 // The flow of nobody in particular in class c is number c: they were opened first.
 [[gnu::always_inline]] inline void admission::state::charge_start(std::uint32_t index) noexcept {
   const ticket& which = tickets_[index];
   flows_.serve(flow_of(index), which.tokens);
+  count_attempt(index);
   if (!rates_.limited() && !tenant_rates_) return;
   const rate_charge charge{1, which.tokens - which.output, which.output};
   rates_.take(charge, now_);

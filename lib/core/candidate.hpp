@@ -6,6 +6,7 @@
 #include "core/rate_cell.hpp"
 #include "core/tenant_table.hpp"
 
+#include <sluice/core/attempt.hpp>
 #include <sluice/core/cost.hpp>
 #include <sluice/core/model.hpp>
 #include <sluice/core/run.hpp>
@@ -27,6 +28,7 @@ struct candidate {
   sluice::model model{};
   instant deadline = never;
   std::int64_t money = 0;
+  attempt kind = attempt::first;
 
   [[nodiscard]] rate_charge charge() const noexcept { return {1, asked.tokens - output, output}; }
   [[nodiscard]] spending price() const noexcept { return {asked.tokens, 1, money}; }

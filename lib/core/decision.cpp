@@ -31,6 +31,7 @@ std::string_view to_string(reason value) noexcept {
     case reason::budget_exhausted: return "budget_exhausted";
     case reason::rate_limited: return "rate_limited";
     case reason::unknown_run: return "unknown_run";
+    case reason::retry_budget: return "retry_budget";
   }
   return "unknown";
 }
@@ -61,6 +62,12 @@ std::string_view to_string(constraint value) noexcept {
     case constraint::budget_calls: return "budget_calls";
     case constraint::budget_money: return "budget_money";
     case constraint::deadline: return "deadline";
+    case constraint::retry_budget: return "retry_budget";
+    case constraint::reopening: return "reopening";
+    case constraint::reported_requests: return "reported_requests";
+    case constraint::reported_input: return "reported_input";
+    case constraint::reported_output: return "reported_output";
+    case constraint::reported_tokens: return "reported_tokens";
   }
   return "unknown";
 }

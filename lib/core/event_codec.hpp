@@ -65,7 +65,8 @@ class event_codec {
     has_run = 1U << 10U,
     finalising = 1U << 11U,
     has_age = 1U << 12U,
-    all_of_them = (1U << 13U) - 1,
+    has_kind = 1U << 13U,
+    all_of_them = (1U << 14U) - 1,
   };
 
   [[nodiscard]] std::uint64_t mask_of(const request& what) const noexcept {
@@ -84,6 +85,7 @@ class event_codec {
     bit(what.run != run_id{}, has_run);
     bit(what.finalising, finalising);
     bit(what.age != age{}, has_age);
+    bit(what.kind != attempt::first, has_kind);
     return mask;
   }
   [[nodiscard]] std::int64_t offset(const request& what) const noexcept {
@@ -144,6 +146,7 @@ class event_codec {
     what.finalising = (mask & finalising) != 0;
     if ((mask & has_run) != 0) plain(what.run);
     if ((mask & has_age) != 0) plain(what.age);
+    if ((mask & has_kind) != 0) plain(what.kind);
     memory_.newcomer = what;
   }
 

@@ -133,6 +133,14 @@ class field_stream {
     auto& [enabled, minimum, backoff, target, window, pause] = value;
     (*this)(enabled, minimum, backoff, target, window, pause);
   }
+  void field(retry_budget& value) {
+    auto& [enabled, share, minimum, window] = value;
+    (*this)(enabled, share, minimum, window);
+  }
+  void field(reopening_policy& value) {
+    auto& [share, least, most, step] = value;
+    (*this)(share, least, most, step);
+  }
   void field(tenant_policy& value) {
     auto& [name, weight, rates] = value;
     (*this)(name, weight, rates);
@@ -149,9 +157,9 @@ class field_stream {
   }
   void field(policy& value) {
     auto& [total, classes, max_waiting, max_preemptions, rates, other_tenants, tenants, max_tenants, bypass, feasibility,
-           overload, adaptive, prices, observe, explain_records, revision] = value;
+           overload, adaptive, retries, reopening, prices, observe, explain_records, revision] = value;
     (*this)(total, classes, max_waiting, max_preemptions, rates, other_tenants, tenants, max_tenants, bypass, feasibility,
-            overload, adaptive, prices, observe, explain_records, revision);
+            overload, adaptive, retries, reopening, prices, observe, explain_records, revision);
   }
   template <typename Named>
   void field(std::vector<Named>& list) {
@@ -176,11 +184,12 @@ class field_stream {
     }
   }
 
+  static constexpr attempt last(attempt) { return attempt::hedge; }
   static constexpr run_funding last(run_funding) { return run_funding::carve; }
   static constexpr provider_signal last(provider_signal) { return provider_signal::timed_out; }
   static constexpr outcome last(outcome) { return outcome::preempted; }
-  static constexpr reason last(reason) { return reason::unknown_run; }
-  static constexpr constraint last(constraint) { return constraint::deadline; }
+  static constexpr reason last(reason) { return reason::retry_budget; }
+  static constexpr constraint last(constraint) { return constraint::reported_tokens; }
 
   Stream& bytes_;
 };

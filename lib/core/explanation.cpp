@@ -34,19 +34,24 @@ duration between(instant early, instant late) noexcept {
 }
 
 /// What a bound is counted in.
-enum class unit { slot, token, input_token, output_token, request, call, money, waiter };
+enum class unit { slot, token, input_token, output_token, request, call, money, waiter, attempt };
 
 unit unit_of(constraint bound) noexcept {
   switch (bound) {
     case constraint::pool_tokens:
     case constraint::class_tokens:
     case constraint::protected_tokens:
+    case constraint::retry_budget:
+    case constraint::reported_tokens:
     case constraint::budget_tokens: return unit::token;
     case constraint::provider_input:
+    case constraint::reported_input:
     case constraint::tenant_input: return unit::input_token;
     case constraint::provider_output:
+    case constraint::reported_output:
     case constraint::tenant_output: return unit::output_token;
     case constraint::provider_requests:
+    case constraint::reported_requests:
     case constraint::tenant_requests: return unit::request;
     case constraint::budget_calls: return unit::call;
     case constraint::budget_money: return unit::money;
@@ -66,6 +71,7 @@ std::string count(std::int64_t number, unit what) {
     case unit::request: return grouped(number) + " request" + plural;
     case unit::call: return grouped(number) + " call" + plural;
     case unit::money: return grouped(number) + " unit" + plural + " of money";
+    case unit::attempt: return grouped(number) + (number == 1 ? " retry" : " retries");
     case unit::waiter: break;
   }
   return grouped(number) + " waiter" + plural;
@@ -80,6 +86,7 @@ std::int64_t asked_of(const decision& what) noexcept {
     case unit::money: return what.available + what.shortfall;
     case unit::request:
     case unit::call:
+    case unit::attempt:
     case unit::waiter: break;
   }
   return 1;
@@ -171,6 +178,15 @@ std::string in_the_way(const decision& what, const std::string& name) {
     case constraint::provider_pause: return "the provider asked for a pause";
     case constraint::tenant_turn: return "another tenant of the class is served first";
     case constraint::deadline: return "its deadline is too near";
+    case constraint::retry_budget:
+      return count(static_cast<std::int64_t>(what.ahead), unit::attempt) + " of " + count(what.ahead_tokens, unit::token) +
+             " in the window beside " + grouped(what.limit) + " of first attempts, " + asked(what);
+    case constraint::reported_requests:
+    case constraint::reported_input:
+    case constraint::reported_output:
+    case constraint::reported_tokens:
+      return "the provider said that it lets " + has + " of " + of + " through now, " + asked(what);
+    case constraint::reopening: return "the provider asked for a pause, and the gate opens again little by little";
     case constraint::order: return "others are served first";
     case constraint::none: break;
   }
@@ -246,6 +262,8 @@ std::string refusal(const decision& what, const std::string& name) {
     case reason::cancelled: return "the caller cancelled it after " + seconds(what.waited) + " in the queue";
     case reason::infeasible: return too_late(what, name);
     case reason::budget_exhausted: return in_the_way(what, name) + "; " + raised(what, name, 0) + " or ask for less";
+    case reason::retry_budget:
+      return in_the_way(what, name) + "; try it later, or raise retries.share or retries.minimum";
     case reason::unknown_run: return "its run is not open; open it before its work, and close it after";
     case reason::impossible:
     case reason::none: break;

@@ -17,7 +17,7 @@
 namespace sluice::core {
 
 inline constexpr char log_magic[] = {'\x89', 's', 'l', 'u', 'i', 'c', 'e', '\n'};
-inline constexpr std::uint8_t log_version = 1;
+inline constexpr std::uint8_t log_version = 2;
 /// In the place of an event's kind: the log ends here.
 inline constexpr std::uint8_t log_end = 15;
 /// Further than any instant of a machine: 146 years.

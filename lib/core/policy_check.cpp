@@ -282,6 +282,22 @@ fault check_adaptive(const adaptive_policy& checked) {
                                        number(checked.minimum) + "; raise it, or lower adaptive.minimum");
 }
 
+fault check_retries(const retry_budget& checked) {
+  return first({within("retries.share", checked.share >= 0 && checked.share <= 1, "0 to 1", checked.share),
+                at_least("retries.minimum", 0, checked.minimum), above_zero("retries.window", checked.window)});
+}
+
+fault check_reopening(const reopening_policy& checked) {
+  if (fault bad = first({within("reopening.share", checked.share >= 0 && checked.share <= 1, "0 to 1", checked.share),
+                         not_negative("reopening.least", checked.least), not_negative("reopening.most", checked.most),
+                         not_negative("reopening.step", checked.step)})) {
+    return bad;
+  }
+  if (checked.least <= checked.most) return {};
+  return wrong("reopening.least", std::to_string(checked.least.count()) + " ns is above reopening.most, which is " +
+                                      std::to_string(checked.most.count()) + " ns; lower it, or raise reopening.most");
+}
+
 fault check_all(const policy& checked) {
   constexpr int most_preemptions = 255;
   constexpr std::size_t most_records = std::size_t{1} << 20;
@@ -293,7 +309,8 @@ fault check_all(const policy& checked) {
   if (fault bad = check_sum_of_floors(checked)) return bad;
   return first({between("max_preemptions", 0, most_preemptions, checked.max_preemptions),
                 check_rates("", checked.rates), check_tenants(checked), check_queueing(checked),
-                check_adaptive(checked.adaptive), check_prices(checked),
+                check_adaptive(checked.adaptive), check_retries(checked.retries), check_reopening(checked.reopening),
+                check_prices(checked),
                 at_most("explain_records", most_records, checked.explain_records)});
 }
 

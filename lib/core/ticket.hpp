@@ -4,6 +4,7 @@
 
 #include "core/slab.hpp"
 
+#include <sluice/core/attempt.hpp>
 #include <sluice/core/cost.hpp>
 #include <sluice/core/model.hpp>
 #include <sluice/core/request.hpp>
@@ -34,6 +35,9 @@ struct alignas(64) ticket {
   /// Whether it has a `detail`, and whether it runs only because the policy observes, holding nothing.
   bool detailed : 1 = false;
   bool observed : 1 = false;
+  /// Whether it stands among what waits to be tried again.
+  bool repeats : 1 = false;
+  attempt kind : 2 = attempt::first;
 
   [[nodiscard]] capacity asked() const noexcept { return {slots, tokens}; }
 };

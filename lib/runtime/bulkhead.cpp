@@ -38,6 +38,7 @@ core::request request_for(const cost& asked, workload as, const admit_options& o
   made.deadline = options.deadline;
   // Most work is new, and copying what has just been written in smaller pieces is slow.
   if (options.age.sequence != 0) made.age = options.age;
+  made.kind = options.kind;
   if (names_somebody(options)) {
     made.tenant = options.tenant;
     made.run = options.run;
@@ -65,7 +66,7 @@ asio::awaitable<admission_result> bulkhead::admit(const cost& asked, workload as
   const core::request what = request_for(asked, as, options);
   const core::request_id id = gate_->admit_at_once(what);
   if (id != core::request_id{}) return finished(detail::permit_access::make(*gate_, id));
-  if (options.age.sequence == 0 && !names_somebody(options)) {
+  if (options.age.sequence == 0 && options.kind == attempt::first && !names_somebody(options)) {
     return asio::async_initiate<const asio::use_awaitable_t<>, void(admission_result)>(
         initiate_new{gate_}, asio::use_awaitable, asked, options.deadline, as);
   }

@@ -301,8 +301,8 @@ TEST_CASE("what is not a log is told where and why") {
   CHECK(message_of("id,class,arrival_ms\n") == "event log: byte 0: expected the beginning of an event log");
   CHECK(message_of("\x89slu") == "event log: byte 4: expected the beginning of an event log");
   std::string other = log;
-  other[8] = 2;
-  CHECK(message_of(other) == "event log: byte 8: expected version 1, not 2");
+  other[8] = 3;
+  CHECK(message_of(other) == "event log: byte 8: expected version 2, not 3");
   other = log;
   other[9] = 7;
   CHECK(message_of(other) == "event log: byte 10: expected yes or no");

@@ -61,6 +61,8 @@ enum class reason : std::uint8_t {
   rate_limited,
   /// There is no such run, or it has been closed.
   unknown_run,
+  /// It was to be tried again, and too much is tried again already.
+  retry_budget,
 };
 
 /// What stood in the way.
@@ -106,10 +108,19 @@ enum class constraint : std::uint8_t {
   budget_money,
   /// The time to its deadline.
   deadline,
+  /// What may be tried again beside what is done for the first time.
+  retry_budget,
+  /// The gate opens again, little by little, after a pause that the provider asked for.
+  reopening,
+  /// What the provider said it would still let through: requests, input tokens, output tokens, tokens of both kinds.
+  reported_requests,
+  reported_input,
+  reported_output,
+  reported_tokens,
 };
 
 /// How many constraints there are.
-inline constexpr std::size_t constraint_count = static_cast<std::size_t>(constraint::deadline) + 1;
+inline constexpr std::size_t constraint_count = static_cast<std::size_t>(constraint::reported_tokens) + 1;
 
 [[nodiscard]] std::string_view to_string(outcome value) noexcept;
 [[nodiscard]] std::string_view to_string(reason value) noexcept;
@@ -130,13 +141,14 @@ struct decision {
   /// What was asked.
   sluice::cost asked{};
   /// Of the bound: how much there is in all, and how much of it this request could have had at that moment. In
-  /// slots, tokens, requests, money or, for a bound on the queue, waiters.
+  /// slots, tokens, requests, money or, for a bound on the queue, waiters. For `retry_budget`: the tokens of first attempts in
+  /// the window, and how many could have been tried again.
   std::int64_t limit = 0;
   std::int64_t available = 0;
   /// The smallest addition to the bound's limit that would have let it in at once, everything else being equal.
   std::int64_t shortfall = 0;
   /// At most this many waiters are served before it, and what they ask for: the others of its class, and all of classes of
-  /// higher priority.
+  /// higher priority. For `retry_budget`: the retries and hedges in the window, and their tokens.
   std::size_t ahead = 0;
   std::int64_t ahead_tokens = 0;
   /// When it could start at the earliest, as far as is known: exact for a rate, an estimate by the measured drain rate for

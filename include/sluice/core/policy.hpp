@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sluice/core/adaptive.hpp>
+#include <sluice/core/attempt.hpp>
 #include <sluice/core/class_policy.hpp>
 #include <sluice/core/cost.hpp>
 #include <sluice/core/error.hpp>
@@ -10,6 +11,7 @@
 #include <sluice/core/model.hpp>
 #include <sluice/core/queueing.hpp>
 #include <sluice/core/rate.hpp>
+#include <sluice/core/reopening.hpp>
 #include <sluice/core/tenant.hpp>
 #include <sluice/core/time.hpp>
 #include <sluice/core/workload.hpp>
@@ -56,6 +58,10 @@ class policy {
   overload_policy overload{};
   /// A limit on slots that follows the provider.
   adaptive_policy adaptive{};
+  /// How much may be tried once more.
+  retry_budget retries{};
+  /// How the gate opens again after a pause.
+  reopening_policy reopening{};
   /// What models cost, for runs with a limit on money. A model that is not here is free.
   std::vector<model_price> prices;
 

@@ -2,6 +2,7 @@
 /// `core::request`: what arrives at the admission state machine, and `age`, which keeps a place in the queue.
 #pragma once
 
+#include <sluice/core/attempt.hpp>
 #include <sluice/core/cost.hpp>
 #include <sluice/core/model.hpp>
 #include <sluice/core/run.hpp>
@@ -59,6 +60,8 @@ struct request {
   std::uint64_t tag = 0;
   /// The age it keeps, if it has been here before.
   sluice::age age{};
+  /// Which try it is. Work that was preempted, as its age says, comes again as a `first`.
+  attempt kind = attempt::first;
 };
 
 }  // namespace sluice::core

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sluice/core/adaptive.hpp>
+#include <sluice/core/attempt.hpp>
 #include <sluice/core/cost.hpp>
 #include <sluice/core/workload.hpp>
 
@@ -32,9 +33,11 @@ struct class_statistics {
   std::int64_t shed_total = 0;
   std::int64_t cancelled_total = 0;
   std::int64_t preempted_total = 0;
-  /// Turned away because they could not be done in time, or because their run could not pay.
+  /// Turned away because they could not be done in time, because their run could not pay, or because too much was being
+  /// tried again.
   std::int64_t infeasible_total = 0;
   std::int64_t unaffordable_total = 0;
+  std::int64_t retries_refused_total = 0;
   /// Let through by a policy that only observes, although there was no room.
   std::int64_t observed_total = 0;
   /// Tokens: reserved = consumed + refunded - overrun, once all is settled.
@@ -62,6 +65,8 @@ struct statistics {
   std::int64_t adaptive_limit = unlimited;
   /// Why it changed last.
   limit_change adaptive_reason = limit_change::none;
+  /// What has started, by which try it was: at the place of each `attempt`.
+  std::array<std::int64_t, attempt_count> attempts_total{};
   /// Tenants and runs that are known now.
   std::size_t tenants = 0;
   std::size_t runs = 0;

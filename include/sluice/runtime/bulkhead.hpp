@@ -2,6 +2,7 @@
 /// `bulkhead`: the gate. `co_await gate.admit(cost, workload)` asks whether this piece of work should start now, wait, or be turned away.
 #pragma once
 
+#include <sluice/core/attempt.hpp>
 #include <sluice/core/cost.hpp>
 #include <sluice/core/decision.hpp>
 #include <sluice/core/expected.hpp>
@@ -44,6 +45,8 @@ struct admit_options {
   bool finalising = false;
   /// Where it goes: what it costs, and what is learned about its speed.
   sluice::model model{};
+  /// Which try it is: retries and hedges need room in `policy::retries`.
+  attempt kind = attempt::first;
 };
 static_assert(std::is_trivially_destructible_v<admit_options> && std::is_aggregate_v<admit_options>);
 
@@ -192,6 +195,7 @@ auto bulkhead::run(cost asked, workload as, Work work, admit_options options)
       }
     }
     options.age = held.age();
+    options.kind = attempt::first;
     // The permit, but not the bulkhead, is sure to be still there.
     if (auto gone = detail::refuse_if_abandoned(*gate, to_core({asked, as, options}))) {
       co_return result_type(unexpected<rejection>(std::move(*gone)));
