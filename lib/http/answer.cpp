@@ -1,5 +1,6 @@
 #include "http/answer.hpp"
 
+#include "http/ascii.hpp"
 #include "http/curl_error.hpp"
 
 #include <charconv>
@@ -29,19 +30,31 @@ int status_of(std::string_view line) noexcept {
 answer::verdict answer::add_head_line(std::string_view line) {
   if (has_head_) return verdict::taken;
   head_size_ += line.size();
-  if (head_size_ > max_head) return verdict::refused;
+  if (head_size_ > bounds_.max_head) return refuse(fault::long_head);
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
-  if (line.empty()) {
-    has_head_ = status_ >= 200;
-    return verdict::taken;
-  }
-  if (line.starts_with("HTTP/")) {
-    head_.clear();
-    status_ = status_of(line);
-    bad_status_ = status_ < 100;
-    return bad_status_ ? verdict::refused : verdict::taken;
-  }
+  if (line.empty()) return end_head();
+  if (line.starts_with("HTTP/")) return begin_head(line);
   head_.append(line) += '\n';
+  return verdict::taken;
+}
+
+answer::verdict answer::begin_head(std::string_view line) {
+  head_.clear();
+  status_ = status_of(line);
+  if (status_ < 100) return refuse(fault::no_status);
+  if (bounds_.only_http2 && !line.starts_with("HTTP/2")) return refuse(fault::other_version);
+  return verdict::taken;
+}
+
+answer::verdict answer::end_head() {
+  constexpr int proxy_authentication_required = 407;
+  if (status_ == proxy_authentication_required) {
+    // Servers that misuse the number do not send what a proxy must.
+    for (const header& line : headers()) {
+      if (equal_ignoring_case(line.name(), "proxy-authenticate")) return refuse(fault::of_proxy);
+    }
+  }
+  has_head_ = status_ >= 200;
   return verdict::taken;
 }
 
@@ -66,17 +79,34 @@ std::vector<header> answer::headers() const {
 }
 
 answer::verdict answer::add_body(std::string_view bytes) {
-  if (bytes.size() > max_body_ - received_) return verdict::refused;
-  if (!body_.empty() && body_.size() + bytes.size() > buffer_) return verdict::full;
+  if (bytes.size() > bounds_.max_body - received_) return refuse(fault::long_body);
+  if (!body_.empty() && body_.size() + bytes.size() > bounds_.buffer) return verdict::full;
   body_.append(bytes);
   received_ += bytes.size();
   return verdict::taken;
 }
 
 std::string answer::refusal() const {
-  if (bad_status_) return "the answer's first line has no status";
-  if (!has_head_) return "the answer's head is longer than " + grouped(max_head) + " bytes";
-  return "the answer's body is longer than max_body (" + grouped(max_body_) + " bytes)";
+  switch (fault_) {
+    case fault::no_status: return "the answer's first line has no status";
+    case fault::other_version: return "the server does not speak HTTP/2, which curl_options::version insists on";
+    case fault::of_proxy: return std::string(proxy_wants_credentials);
+    case fault::long_head:
+      return "the answer's head is longer than curl_options::max_header_bytes (" + grouped(bounds_.max_head) + ")";
+    case fault::long_body:
+      return "the answer's body is longer than max_body (" + grouped(bounds_.max_body) + " bytes)";
+    case fault::none: break;
+  }
+  return {};
+}
+
+errc answer::refusal_kind() const noexcept {
+  switch (fault_) {
+    case fault::long_head:
+    case fault::long_body: return errc::too_large;
+    case fault::of_proxy: return errc::invalid_configuration;
+    default: return errc::protocol_error;
+  }
 }
 
 }  // namespace sluice::http

@@ -13,6 +13,16 @@
 
 namespace sluice::http {
 
+/// How much of an answer is taken, and what of it at all.
+struct answer_bounds {
+  std::size_t max_body = 0;
+  /// Bytes of the body that may wait for their reader.
+  std::size_t buffer = 0;
+  /// A head may be this long in all.
+  std::size_t max_head = std::size_t{256} << 10;
+  bool only_http2 = false;
+};
+
 class answer {
  public:
   /// What became of bytes that were offered.
@@ -21,14 +31,11 @@ class answer {
     taken,
     /// Not now: the reader has to catch up first. Nothing was kept.
     full,
-    /// Not at all: a limit is exceeded, or the head has no status. `refusal` says which.
+    /// Not at all; `refusal` says why.
     refused,
   };
 
-  /// A head may be this long in all.
-  static constexpr std::size_t max_head = std::size_t{256} << 10;
-
-  answer(std::size_t max_body, std::size_t buffer) noexcept : max_body_(max_body), buffer_(buffer) {}
+  explicit answer(const answer_bounds& bounds) noexcept : bounds_(bounds) {}
 
   /// One line of the head, with its line end. Interim answers (1xx) are forgotten when the next one begins; trailers
   /// are ignored.
@@ -47,19 +54,37 @@ class answer {
   [[nodiscard]] std::size_t received() const noexcept { return received_; }
   /// Why bytes were refused, to be said after the peer's name, and what kind of failure that is.
   [[nodiscard]] std::string refusal() const;
-  [[nodiscard]] errc refusal_kind() const noexcept { return bad_status_ ? errc::protocol_error : errc::too_large; }
+  [[nodiscard]] errc refusal_kind() const noexcept;
 
  private:
+  enum class fault {
+    none,
+    /// Its first line has no status.
+    no_status,
+    /// It is not in the version that alone is wanted.
+    other_version,
+    /// It is not the server's but the proxy's, which wants to know who asks.
+    of_proxy,
+    long_head,
+    long_body,
+  };
+
+  verdict refuse(fault why) noexcept {
+    fault_ = why;
+    return verdict::refused;
+  }
+  verdict begin_head(std::string_view line);
+  verdict end_head();
+
   // Most heads are never looked at: their lines are kept as they came.
   std::string head_;
   std::string body_;
-  std::size_t max_body_;
-  std::size_t buffer_;
+  answer_bounds bounds_;
   std::size_t received_ = 0;
   std::size_t head_size_ = 0;
   int status_ = 0;
   bool has_head_ = false;
-  bool bad_status_ = false;
+  fault fault_ = fault::none;
 };
 
 }  // namespace sluice::http

@@ -3,6 +3,7 @@
 #include "http/curl_error.hpp"
 #include "http/easy_handle.hpp"
 #include "http/exchange.hpp"
+#include "http/proxy_address.hpp"
 
 #include <asio/dispatch.hpp>
 #include <asio/io_context.hpp>
@@ -25,6 +26,12 @@ error setup_error(const char* what) { return {errc::invalid_configuration, std::
 void set_up_libcurl_once() {
   static const CURLcode result = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (result != CURLE_OK) throw error_exception(setup_error(curl_easy_strerror(result)));
+}
+
+std::string route_of(const curl_options& options) {
+  if (!options.unix_socket.empty()) return " over " + options.unix_socket;
+  if (options.proxy.empty() || options.proxy == "none") return {};
+  return " through the proxy " + proxy_origin(options.proxy);
 }
 
 // Coroutines hold the executor of their loop with work counted or without.
@@ -55,6 +62,7 @@ void resume(resumption self, bool in_place) {
 
 std::shared_ptr<curl_engine> curl_engine::make(const asio::any_io_executor& executor, time_source& time,
                                                curl_options options) {
+  if (auto valid = validate(options); !valid) throw error_exception(std::move(valid).error());
   set_up_libcurl_once();
   std::shared_ptr<curl_engine> engine(new curl_engine(executor, time, std::move(options)));
   engine->open();
@@ -65,6 +73,9 @@ curl_engine::curl_engine(const asio::any_io_executor& executor, time_source& tim
     : executor_(executor),
       time_(time),
       options_(std::move(options)),
+      route_(route_of(options_)),
+      known_addresses_(options_.resolve),
+      known_address_list_(known_addresses_.link()),
       sockets_ready_(std::in_place, executor, sockets_.native_handle()),
       timer_(std::in_place, executor) {}
 
@@ -83,7 +94,9 @@ void curl_engine::open() {
   curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
   curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, options_.max_idle_connections);
   // How much runs at once is decided by admission; here it would only be hidden waiting.
-  curl_multi_setopt(multi_, CURLMOPT_MAX_CONCURRENT_STREAMS, long{std::numeric_limits<std::int32_t>::max()});
+  const long streams = options_.max_streams_per_connection;
+  constexpr long unlimited = std::numeric_limits<std::int32_t>::max();
+  curl_multi_setopt(multi_, CURLMOPT_MAX_CONCURRENT_STREAMS, streams == 0 ? unlimited : std::min(streams, unlimited));
   attach(executor_);
 }
 
@@ -125,7 +138,7 @@ void curl_engine::shut(farewell how) noexcept {
 
 void curl_engine::start(const guard&, exchange& what) {
   if (idle_handles_.empty()) {
-    handles_.push_back(std::make_unique<easy_handle>(*this, options_));
+    handles_.push_back(std::make_unique<easy_handle>(*this));
     idle_handles_.push_back(handles_.back().get());
   }
   easy_handle& easy = *idle_handles_.back();

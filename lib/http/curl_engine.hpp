@@ -4,9 +4,10 @@
 #pragma once
 
 #include "http/descriptor_set.hpp"
+#include "http/text_list.hpp"
 #include "runtime/context_hook.hpp"
 
-#include <sluice/http/curl_transport.hpp>
+#include <sluice/http/curl_options.hpp>
 #include <sluice/runtime/time_source.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -28,7 +29,7 @@ class exchange;
 
 class curl_engine final : public context_hook, public std::enable_shared_from_this<curl_engine> {
  public:
-  /// Throws `error_exception` when libcurl cannot be set up.
+  /// Throws `error_exception` when an option does not hold, or libcurl cannot be set up.
   [[nodiscard]] static std::shared_ptr<curl_engine> make(const asio::any_io_executor& executor, time_source& time,
                                                          curl_options options);
   ~curl_engine();
@@ -65,6 +66,10 @@ class curl_engine final : public context_hook, public std::enable_shared_from_th
 
   [[nodiscard]] time_source& time() const noexcept { return time_; }
   [[nodiscard]] const curl_options& options() const noexcept { return options_; }
+  /// The list of `curl_options::resolve`, or null.
+  [[nodiscard]] curl_slist* known_addresses() noexcept { return known_address_list_; }
+  /// What is between us and all hosts, to be said after a host's name, or empty.
+  [[nodiscard]] const std::string& route() const noexcept { return route_; }
   [[nodiscard]] const asio::any_io_executor& executor() const noexcept { return executor_; }
   [[nodiscard]] bool lives_in_context_of(const asio::any_io_executor& other) const noexcept;
 
@@ -103,6 +108,9 @@ class curl_engine final : public context_hook, public std::enable_shared_from_th
   const asio::any_io_executor executor_;
   time_source& time_;
   const curl_options options_;
+  const std::string route_;
+  text_list known_addresses_;
+  curl_slist* const known_address_list_;
 
   std::mutex mutex_;
   instant now_ = never;

@@ -3,8 +3,52 @@
 namespace sluice::http {
 namespace {
 
-bool names_only_the_peer(errc kind) noexcept {
-  return kind == errc::host_not_found || kind == errc::connect_failed || kind == errc::tls_failed;
+constexpr long proxy_authentication_required = 407;
+
+bool has(std::string_view text, std::string_view part) noexcept { return text.find(part) != text.npos; }
+
+// A server that wants a certificate says so when the handshake is over for us.
+bool is_tls_alert(const transfer_end& end) noexcept {
+  return (end.result == CURLE_RECV_ERROR || end.result == CURLE_SEND_ERROR) && has(end.detail, "SSL routines") &&
+         (has(end.detail, "certificate") || has(end.detail, "unknown ca") || has(end.detail, "handshake failure"));
+}
+
+// libcurl says the same of a line beyond its own bounds as of memory that ran out.
+bool is_long_head(const transfer_end& end) noexcept {
+  return end.connected && !end.has_head &&
+         (end.result == CURLE_OUT_OF_MEMORY || has(end.detail, "Too large response headers"));
+}
+
+bool refused_by_proxy(const transfer_end& end) noexcept {
+  return !end.connected && (end.proxy_status < 0 || end.proxy_status >= 300);
+}
+
+errc kind_of_end(const transfer_end& end) noexcept {
+  if (refused_by_proxy(end)) {
+    return end.proxy_status == proxy_authentication_required ? errc::invalid_configuration : errc::connect_failed;
+  }
+  if (is_long_head(end)) return errc::too_large;
+  if (is_tls_alert(end)) return errc::tls_failed;
+  return http::kind_of(end.result, end.connected);
+}
+
+bool may_show(const transfer_end& end, errc kind) noexcept {
+  if (end.detail.empty() || (kind != errc::host_not_found && kind != errc::connect_failed && kind != errc::tls_failed)) {
+    return false;
+  }
+  // It quotes a proxy that it cannot read whole, password and all.
+  return !has(end.detail, "Unsupported proxy") && !has(end.detail, "@");
+}
+
+std::string_view advice(const transfer_end& end, errc kind) noexcept {
+  if (kind != errc::tls_failed) return {};
+  if (has(end.detail, "issuer certificate") || has(end.detail, "self-signed") || has(end.detail, "self signed")) {
+    return "; curl_options::ca_bundle names other authorities to trust";
+  }
+  if (is_tls_alert(end) || end.result == CURLE_SSL_CERTPROBLEM) {
+    return "; see curl_options::client_certificate and client_key";
+  }
+  return {};
 }
 
 std::string one_line(std::string_view text) {
@@ -53,20 +97,22 @@ errc kind_of(CURLcode result, bool connected) noexcept {
   }
 }
 
-error transfer_error(CURLcode result, bool connected, std::string_view origin, std::string_view detail,
-                     std::size_t received) {
-  const errc kind = kind_of(result, connected);
-  std::string message(origin);
+error transfer_error(const transfer_end& end, std::string_view peer) {
+  const errc kind = kind_of_end(end);
+  std::string message(peer);
   message += ": ";
-  if (result == CURLE_OUT_OF_MEMORY && connected && received == 0) {
-    // libcurl says the same of a head beyond its own bounds as of memory that ran out.
-    message += "the answer's head is larger than libcurl takes, or memory ran out";
+  if (kind == errc::invalid_configuration) return {kind, message.append(proxy_wants_credentials)};
+  if (refused_by_proxy(end)) {
+    message += "the proxy refused to connect us (" + std::to_string(end.proxy_status) + ")";
+  } else if (kind == errc::too_large) {
+    message += "the answer's head has a line longer than libcurl takes (102,400 bytes), or is longer than "
+               "curl_options::max_header_bytes";
   } else {
-    message += names_only_the_peer(kind) && !detail.empty() ? one_line(detail) : curl_easy_strerror(result);
+    message += may_show(end, kind) ? one_line(end.detail) : curl_easy_strerror(end.result);
   }
-  if (kind == errc::connection_lost) message += ", after " + grouped(received) + " bytes of the body";
-  message += " (libcurl " + std::to_string(static_cast<int>(result)) + ")";
-  return {kind, std::move(message)};
+  if (kind == errc::connection_lost) message += ", after " + grouped(end.received) + " bytes of the body";
+  message += " (libcurl " + std::to_string(static_cast<int>(end.result)) + ")";
+  return {kind, message.append(advice(end, kind))};
 }
 
 std::string grouped(std::size_t number) {

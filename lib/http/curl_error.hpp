@@ -14,10 +14,26 @@ namespace sluice::http {
 /// The kind of a failed transfer. `connected` tells whether the request had a connection when it failed.
 [[nodiscard]] errc kind_of(CURLcode result, bool connected) noexcept;
 
-/// The error of a failed transfer with `origin` ("host:port"). `detail` is libcurl's own text, or empty; it is used
-/// only for the kinds where it cannot quote what was sent. `received` is the number of body bytes before the failure.
-[[nodiscard]] error transfer_error(CURLcode result, bool connected, std::string_view origin, std::string_view detail,
-                                   std::size_t received);
+/// How a transfer failed.
+struct transfer_end {
+  CURLcode result = CURLE_OK;
+  /// Whether the request had a connection, and the answer's head was there.
+  bool connected = false;
+  bool has_head = false;
+  /// Bytes of the body before the failure.
+  std::size_t received = 0;
+  /// libcurl's own text, or empty. It is shown only where it cannot quote what was sent.
+  std::string_view detail{};
+  /// What a proxy said to CONNECT, or zero.
+  long proxy_status = 0;
+};
+
+/// Its error, beginning with `peer` ("host:port").
+[[nodiscard]] error transfer_error(const transfer_end& end, std::string_view peer);
+
+/// What is said of a proxy's 407.
+inline constexpr std::string_view proxy_wants_credentials =
+    "the proxy wants to know who asks, or did not believe it (407): see curl_options::proxy";
 
 /// 1234567 as "1,234,567".
 [[nodiscard]] std::string grouped(std::size_t number);

@@ -20,6 +20,8 @@ class curl_response final : public response {
     return *headers_;
   }
 
+  [[nodiscard]] exchange_times times() const noexcept override { return exchange_->times(); }
+
   [[nodiscard]] asio::awaitable<expected<std::string, error>> read() override {
     for (;;) {
       if (auto part = exchange_->take_body()) co_return *std::move(part);

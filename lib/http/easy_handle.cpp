@@ -3,6 +3,7 @@
 #include "http/ascii.hpp"
 #include "http/curl_engine.hpp"
 #include "http/exchange.hpp"
+#include "http/origin.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -34,7 +35,7 @@ void easy_handle::set(CURLoption option, Value value) {
                               std::string("libcurl refuses an option: ") + curl_easy_strerror(result)));
 }
 
-easy_handle::easy_handle(curl_engine& engine, const curl_options& options) : easy_(curl_easy_init()) {
+easy_handle::easy_handle(curl_engine& engine) : easy_(curl_easy_init()), version_(engine.options().version) {
   if (!easy_) throw error_exception(error(errc::invalid_configuration, "libcurl cannot make a handle"));
   set(CURLOPT_PRIVATE, this);
   set(CURLOPT_ERRORBUFFER, detail_.data());
@@ -46,9 +47,43 @@ easy_handle::easy_handle(curl_engine& engine, const curl_options& options) : eas
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   set(CURLOPT_ACCEPT_ENCODING, "gzip");
   set(CURLOPT_TCP_KEEPALIVE, 1L);
-  set(CURLOPT_SSL_VERIFYPEER, options.verify_tls ? 1L : 0L);
-  set(CURLOPT_SSL_VERIFYHOST, options.verify_tls ? 2L : 0L);
-  if (!options.ca_bundle.empty()) set(CURLOPT_CAINFO, options.ca_bundle.c_str());
+  // One is taken whenever TLS sends; libcurl would make it 64 KiB, and sends 16 at a time.
+  set(CURLOPT_UPLOAD_BUFFERSIZE, long{16} << 10);
+  const curl_options& options = engine.options();
+  if (!options.user_agent.empty()) set(CURLOPT_USERAGENT, options.user_agent.c_str());
+  set_trust(options);
+  set_route(engine, options);
+  set_callbacks(engine);
+}
+
+void easy_handle::set_trust(const curl_options& options) {
+  const bool verify = !options.dangerously_skip_tls_verification;
+  set(CURLOPT_SSL_VERIFYPEER, verify ? 1L : 0L);
+  set(CURLOPT_SSL_VERIFYHOST, verify ? 2L : 0L);
+  set(CURLOPT_PROXY_SSL_VERIFYPEER, verify ? 1L : 0L);
+  set(CURLOPT_PROXY_SSL_VERIFYHOST, verify ? 2L : 0L);
+  if (!options.ca_bundle.empty()) {
+    set(CURLOPT_CAINFO, options.ca_bundle.c_str());
+    set(CURLOPT_PROXY_CAINFO, options.ca_bundle.c_str());
+  }
+  if (!options.client_certificate.empty()) set(CURLOPT_SSLCERT, options.client_certificate.c_str());
+  if (!options.client_key.empty()) set(CURLOPT_SSLKEY, options.client_key.c_str());
+  if (!options.client_key_password.empty()) set(CURLOPT_KEYPASSWD, options.client_key_password.c_str());
+}
+
+void easy_handle::set_route(curl_engine& engine, const curl_options& options) {
+  if (!options.unix_socket.empty()) set(CURLOPT_UNIX_SOCKET_PATH, options.unix_socket.c_str());
+  if (options.proxy == "none" || !options.unix_socket.empty()) {
+    set(CURLOPT_PROXY, "");
+  } else if (!options.proxy.empty()) {
+    set(CURLOPT_PROXY, options.proxy.c_str());
+    // Named here, it is meant for all hosts, whatever the environment excepts.
+    set(CURLOPT_NOPROXY, "");
+  }
+  if (curl_slist* const known = engine.known_addresses()) set(CURLOPT_RESOLVE, known);
+}
+
+void easy_handle::set_callbacks(curl_engine& engine) {
   set(CURLOPT_WRITEFUNCTION, &exchange::on_body);
   set(CURLOPT_WRITEDATA, this);
   set(CURLOPT_HEADERFUNCTION, &exchange::on_head_line);
@@ -67,14 +102,18 @@ void easy_handle::carry(exchange& owner, const request& what) {
     set(CURLOPT_URL, what.url().c_str());
     url_ = what.url();
   }
-  const bool tls = ascii_lower(what.url()[4]) == 's';
-  set(CURLOPT_HTTP_VERSION, static_cast<long>(tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
-  // Only where the first connection may turn out to carry the others too.
-  set(CURLOPT_PIPEWAIT, tls ? 1L : 0L);
+  set_version(what);
   set(CURLOPT_CONNECTTIMEOUT_MS, connect_guard(what.limits.connect));
   set_method(what);
   set_headers(what);
   owner_ = &owner;
+}
+
+void easy_handle::set_version(const request& what) {
+  const bool multiplexed = version_ != http_version::http1_1 && is_tls(what.url());
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(multiplexed ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+  // Only where the first connection may turn out to carry the others too.
+  set(CURLOPT_PIPEWAIT, multiplexed ? 1L : 0L);
 }
 
 void easy_handle::set_method(const request& what) {
@@ -99,19 +138,14 @@ void easy_handle::set_headers(const request& what) {
   for (const header& line : what.headers()) {
     has_type = has_type || equal_ignoring_case(line.name(), "content-type");
     // "Name:" would take a header out; "Name;" sends it empty.
-    lines_.push_back(is_blank(line.value()) ? line.name() + ';' : line.name() + ": " + line.value());
+    lines_.add(is_blank(line.value()) ? line.name() + ';' : line.name() + ": " + line.value());
   }
   if (sends_body(what)) {
     // Waiting for "100 Continue" costs a second with servers that do not send it. libcurl does so from 1 MiB on.
-    if (what.body().size() >= (std::size_t{1} << 19)) lines_.push_back("Expect:");
-    if (!has_type) lines_.push_back("Content-Type:");
+    if (what.body().size() >= (std::size_t{1} << 19)) lines_.add("Expect:");
+    if (!has_type) lines_.add("Content-Type:");
   }
-  nodes_.resize(lines_.size());
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    nodes_[i].data = lines_[i].data();
-    nodes_[i].next = i + 1 < nodes_.size() ? &nodes_[i + 1] : nullptr;
-  }
-  set(CURLOPT_HTTPHEADER, nodes_.empty() ? static_cast<curl_slist*>(nullptr) : nodes_.data());
+  set(CURLOPT_HTTPHEADER, lines_.link());
 }
 
 easy_handle& easy_handle::of(CURL* easy) noexcept {

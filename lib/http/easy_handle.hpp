@@ -2,7 +2,9 @@
 /// `easy_handle`: one reusable libcurl easy handle, set up the way every exchange wants it.
 #pragma once
 
-#include <sluice/http/curl_transport.hpp>
+#include "http/text_list.hpp"
+
+#include <sluice/http/curl_options.hpp>
 #include <sluice/http/transport.hpp>
 
 #include <curl/curl.h>
@@ -10,7 +12,6 @@
 #include <array>
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace sluice::http {
 
@@ -20,7 +21,7 @@ class exchange;
 class easy_handle {
  public:
   /// Throws `error_exception` when libcurl has no memory.
-  easy_handle(curl_engine& engine, const curl_options& options);
+  explicit easy_handle(curl_engine& engine);
   easy_handle(const easy_handle&) = delete;
   easy_handle& operator=(const easy_handle&) = delete;
 
@@ -42,15 +43,18 @@ class easy_handle {
 
   template <typename Value>
   void set(CURLoption option, Value value);
+  void set_callbacks(curl_engine& engine);
+  void set_trust(const curl_options& options);
+  void set_route(curl_engine& engine, const curl_options& options);
+  void set_version(const request& what);
   void set_method(const request& what);
   void set_headers(const request& what);
 
   std::unique_ptr<CURL, cleanup> easy_;
   exchange* owner_ = nullptr;
+  const http_version version_;
   std::string url_;
-  // libcurl reads the list where it lies: no copy of each line, no list to free.
-  std::vector<std::string> lines_;
-  std::vector<curl_slist> nodes_;
+  text_list lines_;
   std::array<char, CURL_ERROR_SIZE> detail_{};
 };
 

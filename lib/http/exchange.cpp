@@ -24,6 +24,13 @@ std::string seconds_of(duration length) {
   return text;
 }
 
+answer_bounds bounds_of(const request& what, const curl_options& options) noexcept {
+  return {.max_body = what.max_body,
+          .buffer = options.read_buffer,
+          .max_head = options.max_header_bytes,
+          .only_http2 = options.version == http_version::http2};
+}
+
 exchange* owner_of(void* handle) noexcept { return static_cast<easy_handle*>(handle)->owner(); }
 
 }  // namespace
@@ -31,7 +38,7 @@ exchange* owner_of(void* handle) noexcept { return static_cast<easy_handle*>(han
 exchange::exchange(std::shared_ptr<curl_engine> engine, request what)
     : engine_(std::move(engine)),
       request_(std::move(what)),
-      answer_(request_.max_body, engine_->options().read_buffer) {}
+      answer_(bounds_of(request_, engine_->options())) {}
 
 exchange::~exchange() {
   auto held = engine_->lock();
@@ -43,11 +50,15 @@ exchange::~exchange() {
 
 std::optional<error> exchange::begin() {
   auto held = engine_->lock();
-  if (!engine_->is_open(held)) return error(errc::cancelled, origin_of(request_.url()) + ": the transport is closed");
-  if (request_.limits.deadline <= engine_->now()) {
-    return error(errc::deadline_exceeded, origin_of(request_.url()) + ": the deadline passed before anything was sent");
+  if (!engine_->is_open(held)) return error(errc::cancelled, peer() + ": the transport is closed");
+  if (engine_->options().version == http_version::http2 && !is_tls(request_.url())) {
+    return error(errc::invalid_argument, peer() + ": curl_options::version insists on HTTP/2, which needs https://");
   }
-  limits_ = limit_clock(request_.limits, engine_->now());
+  times_.begun = engine_->now();
+  if (request_.limits.deadline <= times_.begun) {
+    return error(errc::deadline_exceeded, peer() + ": the deadline passed before anything was sent");
+  }
+  limits_ = limit_clock(request_.limits, times_.begun);
   engine_->start(held, *this);
   watch_limits();
   engine_->settle(std::move(held), false);
@@ -67,7 +78,7 @@ void exchange::suspend(stage what, resumption self) {
       if (!alive || kind == asio::cancellation_type::none) return;
       auto held = alive->engine_->lock();
       if (!alive->waiter_ || alive->is_ready_) return;
-      alive->engine_->stop(held, *alive, error(errc::cancelled, origin_of(alive->request_.url()) + ": cancelled"));
+      alive->engine_->stop(held, *alive, error(errc::cancelled, alive->peer() + ": cancelled"));
       alive->engine_->settle(std::move(held), false);
     });
   }
@@ -126,10 +137,18 @@ std::optional<expected<std::string, error>> exchange::take_body() {
 }
 
 error exchange::explain(CURLcode result) const {
-  const std::string origin = origin_of(request_.url());
-  if (refused_) return {answer_.refusal_kind(), origin + ": " + answer_.refusal()};
-  return transfer_error(result, connected_, origin, easy_->detail(), answer_.received());
+  if (refused_) return {answer_.refusal_kind(), peer() + ": " + answer_.refusal()};
+  transfer_end end;
+  end.result = result;
+  end.connected = is_connected();
+  end.has_head = answer_.has_head();
+  end.received = answer_.received();
+  end.detail = easy_->detail();
+  curl_easy_getinfo(easy_->get(), CURLINFO_HTTP_CONNECTCODE, &end.proxy_status);
+  return transfer_error(end, peer());
 }
+
+std::string exchange::peer() const { return origin_of(request_.url()) + engine_->route(); }
 
 void exchange::end(std::optional<error> failure) noexcept {
   easy_ = nullptr;
@@ -170,7 +189,7 @@ void exchange::check_limits() {
 
 error exchange::limit_error(errc which) const {
   const std::string length = seconds_of(limits_.length_of(which));
-  std::string message = origin_of(request_.url());
+  std::string message = peer();
   switch (which) {
     case errc::connect_timeout: message += ": no connection within limits.connect (" + length + ")"; break;
     case errc::first_byte_timeout: message += ": no answer within limits.first_byte (" + length + ")"; break;
@@ -178,7 +197,7 @@ error exchange::limit_error(errc which) const {
     case errc::total_timeout: message += ": not finished within limits.total (" + length + ")"; break;
     default: message += ": the deadline passed after " + length; break;
   }
-  if (!connected_) {
+  if (!is_connected()) {
     message += " while connecting";
   } else if (!answer_.has_head()) {
     message += " while waiting for the answer";
@@ -224,6 +243,7 @@ std::size_t exchange::on_head_line(char* bytes, std::size_t one, std::size_t cou
   if (self == nullptr) return 0;
   const std::string_view line(bytes, one * count);
   const bool first = !self->answer_.has_head();
+  if (self->times_.first_byte == never) self->times_.first_byte = self->engine_->now();
   if (self->answer_.add_head_line(line) == answer::verdict::refused) {
     self->refused_ = true;
     return 0;
@@ -241,8 +261,8 @@ std::size_t exchange::on_head_line(char* bytes, std::size_t one, std::size_t cou
 int exchange::on_connected(void* handle, char*, char*, int, int) noexcept try {
   exchange* const self = owner_of(handle);
   if (self == nullptr) return CURL_PREREQFUNC_ABORT;
-  self->connected_ = true;
-  self->limits_.connected(self->engine_->now());
+  self->times_.connected = self->engine_->now();
+  self->limits_.connected(self->times_.connected);
   self->watch_limits();
   return CURL_PREREQFUNC_OK;
 } catch (...) {
@@ -252,9 +272,9 @@ int exchange::on_connected(void* handle, char*, char*, int, int) noexcept try {
 curl_socket_t exchange::on_open_socket(void* handle, curlsocktype, curl_sockaddr* address) noexcept {
   exchange* const self = owner_of(handle);
   if (self == nullptr) return CURL_SOCKET_BAD;
-  if (self->connected_) {
+  if (self->is_connected()) {
     // A kept-alive connection turned out to be dead: libcurl makes a new one.
-    self->connected_ = false;
+    self->times_.connected = never;
     self->limits_.connecting(self->engine_->now());
   }
   const curl_socket_t socket = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);

@@ -53,8 +53,9 @@ class exchange final : public time_source::entry, public context_hook, public st
   [[nodiscard]] std::optional<expected<std::string, error>> take_body();
   /// Whether waiting would end at once.
   [[nodiscard]] bool has(stage what);
-  /// The head does not change once it is there.
+  /// The head does not change once it is there, nor do its times.
   [[nodiscard]] const answer& received() const noexcept { return answer_; }
+  [[nodiscard]] const exchange_times& times() const noexcept { return times_; }
 
   // For the engine, under its lock.
 
@@ -83,6 +84,8 @@ class exchange final : public time_source::entry, public context_hook, public st
   void check_limits();
   [[nodiscard]] bool has_now(stage what) const noexcept;
   [[nodiscard]] error limit_error(errc which) const;
+  [[nodiscard]] std::string peer() const;
+  [[nodiscard]] bool is_connected() const noexcept { return times_.connected != never; }
   void wake_if_satisfied() noexcept;
   void watch_limits();
 
@@ -90,11 +93,11 @@ class exchange final : public time_source::entry, public context_hook, public st
   const request request_;
   answer answer_;
   limit_clock limits_;
+  exchange_times times_;
   instant armed_for_ = never;
   easy_handle* easy_ = nullptr;
   std::optional<error> failure_;
   bool refused_ = false;
-  bool connected_ = false;
   bool paused_ = false;
   bool ended_ = false;
 

@@ -11,4 +11,9 @@ namespace sluice::http {
 /// may hold secrets. "an unreadable address" when there is no host in it.
 [[nodiscard]] std::string origin_of(std::string_view url);
 
+/// Whether `url`, which is one of HTTP's, asks for TLS.
+[[nodiscard]] constexpr bool is_tls(std::string_view url) noexcept {
+  return url.size() > 4 && (url[4] == 's' || url[4] == 'S');
+}
+
 }  // namespace sluice::http
