@@ -76,7 +76,8 @@ std::optional<std::int64_t> learned_usage::output_quantile(std::uint64_t kind, d
   const std::lock_guard lock(mutex_);
   const outputs* const known = outputs_.find(kind);
   if (known == nullptr || known->samples < least_outputs) return std::nullopt;
-  return static_cast<std::int64_t>(std::ceil(known->lengths.quantile(share)));
+  // The histogram's sums are short floats.
+  return static_cast<std::int64_t>(std::ceil(known->lengths.quantile(share) * (1 - 1e-4)));
 }
 
 }  // namespace sluice::llm::detail

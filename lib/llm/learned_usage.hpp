@@ -13,8 +13,9 @@
 
 namespace sluice::llm::detail {
 
-/// How far estimates of the input are off, by model, and how long answers are, by kind of request. Keys are numbers of the caller's; of each
-/// sort at most `most_keys` are remembered, and a new one takes the place of the one that was not heard of for longest.
+/// How far estimates of the input are off, by model, and how long answers are, by kind of request. Keys are numbers of
+/// the caller's; of each sort at most `most_keys` are remembered, and a new one takes the place of the one that was not
+/// heard of for longest.
 ///
 /// Thread safety: all members may be called from any thread.
 /// Complexity: O(keys), which are few as a rule; no allocation but for a new key.
@@ -24,12 +25,13 @@ class learned_usage {
   /// Fewer samples teach nothing.
   static constexpr int least_inputs = 8;
   static constexpr int least_outputs = 20;
-  /// A correction lies between `1 / most_correction` and this; a report further off than `most_credible` is not believed.
+  /// A correction lies between `1 / most_correction` and this; a report further off than `most_credible` is not
+  /// believed.
   static constexpr double most_correction = 2;
   static constexpr double most_credible = 8;
 
-  /// The input of an exchange: as it was estimated, uncorrected, and as the provider counted it. Each sample weighs as its size,
-  /// and 2 % less with each that follows.
+  /// The input of an exchange: as it was estimated, uncorrected, and as the provider counted it. Each sample weighs as
+  /// its size, and 2 % less with each that follows.
   void saw_input(std::uint64_t model, std::int64_t estimated, std::int64_t reported) noexcept;
   /// What to multiply an estimate with; 1 as long as nothing is known.
   [[nodiscard]] double correction(std::uint64_t model) const noexcept;

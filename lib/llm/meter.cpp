@@ -59,7 +59,10 @@ void meter::end() noexcept {
   if (prompt_done_ || reported_) used = taken().total();
   used.input_tokens = std::min(used.input_tokens, most_tokens);
   used.output_tokens = std::min(used.output_tokens, most_tokens);
-  if (complete_) static_cast<void>(held_.settle(used));
+  if (complete_) {
+    if (!taken().estimated) reserved_.learn(used);
+    static_cast<void>(held_.settle(used));
+  }
   held_.abandon(used);
 }
 

@@ -23,7 +23,8 @@ struct reservation {
   /// The limit on the output of one answer that goes with the request; zero: none.
   std::int64_t output_limit = 0;
 
-  /// Who learns from the exchange when it has ended well: nobody, as a rule, when the caller estimates. It must live until then.
+  /// Who learns from the exchange when it has ended well: nobody, as a rule, when the caller estimates. It must live
+  /// until then.
   learned_usage* pupil = nullptr;
   std::uint64_t model = 0;
   /// The prompt as it was estimated, uncorrected; zero when it teaches nothing.
@@ -41,7 +42,8 @@ static_assert(std::is_trivially_destructible_v<reservation>);
 [[nodiscard]] expected<reservation, failure> reserve(const request& asked, const call_options& how,
                                                      const client_options& rules, learned_usage& learned);
 
-/// A rejection as a failure; what can never be admitted names the request's limit on output, which is most of it as a rule.
+/// A rejection as a failure; what can never be admitted names the request's limit on output, which is most of it as a
+/// rule.
 [[nodiscard]] failure turned_away(rejection why, const reservation& reserved);
 
 }  // namespace sluice::llm::detail

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <string>
 
 using sluice::errc;
@@ -55,6 +56,39 @@ TEST_CASE("the other settings are named too") {
   CHECK(with([](auto& o) { o.max_event = 0; }).starts_with("max_event"));
   CHECK(with([](auto& o) { o.max_body = 0; }).starts_with("max_body"));
   CHECK(with([](auto& o) { o.reconcile_every = 0; }).starts_with("reconcile_every"));
+}
+
+TEST_CASE("settings of estimates are named with what they are") {
+  const auto with = [](auto change) {
+    client_options options("http://host");
+    change(options);
+    return problem(options);
+  };
+  const auto estimating = [&with](auto change) {
+    return with([&change](auto& o) {
+      sluice::llm::character_estimator estimate;
+      change(estimate);
+      o.estimator = estimate;
+    });
+  };
+  CHECK(with([](auto& o) { o.unlimited_output_quantile = 0; }) ==
+        "unlimited_output_quantile = 0.000000; must be above 0 and at most 1");
+  CHECK(with([](auto& o) { o.unlimited_output_quantile = std::nan(""); }).starts_with("unlimited_output_quantile"));
+  CHECK(with([](auto& o) { o.unlimited_output_quantile = 1; }).empty());
+  CHECK(with([](auto& o) { o.output_quantile = 1.01; }).starts_with("output_quantile = 1.01"));
+  CHECK(with([](auto& o) { o.output_quantile = 0.9; }).empty());
+  CHECK(with([](auto& o) { o.default_max_tokens = 0; }).starts_with("default_max_tokens"));
+  CHECK(with([](auto& o) { o.anthropic_version = "2023\n"; }).starts_with("anthropic_version"));
+  CHECK(with([](auto& o) { o.retry.max_attempts = 0; }).starts_with("retry.max_attempts"));
+  CHECK(estimating([](auto& e) { e.image_tokens = -1; }) == "estimator.image_tokens = -1; must not be negative");
+  CHECK(estimating([](auto& e) { e.file_tokens = -1; }).starts_with("estimator.file_tokens"));
+  CHECK(estimating([](auto& e) { e.tokens_per_message = -1; }).starts_with("estimator.tokens_per_message"));
+  CHECK(estimating([](auto& e) { e.default_output_tokens = -1; }).starts_with("estimator.default_output_tokens"));
+  CHECK(estimating([](auto& e) { e.reasoning_tokens = -1; }).starts_with("estimator.reasoning_tokens"));
+  CHECK(estimating([](auto& e) { e.ratios = sluice::llm::text_ratios{.cjk = 0}; }) ==
+        "estimator.ratios.cjk = 0.000000; must be from 0.01 to 1000");
+  CHECK(estimating([](auto& e) { e.ratios = sluice::llm::text_ratios{.prose = std::nan("")}; }).starts_with("estimator.ratios.prose"));
+  CHECK(estimating([](auto& e) { e.ratios = sluice::llm::families::anthropic; }).empty());
 }
 
 TEST_CASE("paths go below the base, before its query") {

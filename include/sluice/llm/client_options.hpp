@@ -72,6 +72,15 @@ class client_options {
   bool ask_stream_usage = true;
   /// How much to reserve.
   llm::estimator estimator = character_estimator();
+  /// Whether what providers report corrects a `character_estimator`, for each model: the length of prompts after 8 reports, by at most a
+  /// factor of 2 either way, pictures and files aside; and the output to reserve when a request has no limit, after 20 answers to such
+  /// requests of its class and effort.
+  bool learn_from_usage = true;
+  /// That output is what so large a share of such answers did not exceed.
+  double unlimited_output_quantile = 0.95;
+  /// The same for requests with a limit: reserve this share's length in place of the limit, when it is less. Work that turns out longer
+  /// takes what it needs beyond its reservation, and for so long the pool can be overdrawn. Unset: the limit.
+  std::optional<double> output_quantile;
   retry_policy retry;
   /// Told of every attempt; may be empty.
   llm::observer observer;
