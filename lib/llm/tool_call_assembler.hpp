@@ -5,11 +5,14 @@
 #include <sluice/llm/reply.hpp>
 #include <sluice/llm/tool_call.hpp>
 
+#include "llm/surrogate_seam.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace sluice::llm {
@@ -27,6 +30,7 @@ struct tool_call_fragment {
 /// Which call a fragment belongs to: the one of its index, unless it brings another id and a name, for then the index has been used
 /// again; without an index the one of its id, else the last one, unless it brings what a new call must have.
 /// No call is taken for complete before `finish`: that its JSON parses proves nothing.
+/// Complexity: linear in what is added.
 class tool_call_assembler {
  public:
   /// Fragments that follow come from another delta.
@@ -47,13 +51,18 @@ class tool_call_assembler {
     std::string id;
     std::string name;
     std::string arguments;
+    surrogate_seam seam;
     bool whole = false;
   };
 
-  open_call& find(const tool_call_fragment& part);
-  open_call& add_call(const tool_call_fragment& part);
+  std::size_t find(const tool_call_fragment& part);
+  std::size_t find_without_index(const tool_call_fragment& part);
+  std::size_t add_call(const tool_call_fragment& part);
 
   std::vector<open_call> calls_;
+  /// The latest call of each index, and of each id.
+  std::unordered_map<std::int64_t, std::size_t> by_index_;
+  std::unordered_map<std::string, std::size_t> by_id_;
   std::size_t last_ = 0;
   bool first_of_delta_ = true;
 };

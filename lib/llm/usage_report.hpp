@@ -13,6 +13,7 @@ struct usage_report {
   std::optional<std::int64_t> output_tokens{};
   std::int64_t cached_tokens = 0;
   std::int64_t reasoning_tokens = 0;
+  std::int64_t cache_written_tokens = 0;
 
   friend constexpr bool operator==(const usage_report&, const usage_report&) noexcept = default;
 };

@@ -35,10 +35,10 @@ TEST_CASE("a plain conversation") {
 TEST_CASE("the dialect's settings") {
   request asked("m");
   asked.user("x").limit_output(10);
-  CHECK(encoded(asked, {output_limit_field::max_tokens, true, true}) ==
+  CHECK(encoded(asked, {.output_limit = output_limit_field::max_tokens, .streamed = true, .ask_usage = true}) ==
         R"({"model":"m","messages":[{"role":"user","content":"x"}],"max_tokens":10,"stream":true,)"
         R"("stream_options":{"include_usage":true}})");
-  CHECK(encoded(asked, {output_limit_field::max_tokens, true, false}).find("stream_options") == std::string::npos);
+  CHECK(encoded(asked, {.output_limit = output_limit_field::max_tokens, .streamed = true}).find("stream_options") == std::string::npos);
 }
 
 TEST_CASE("tools, calls and results") {

@@ -116,7 +116,10 @@ TEST_CASE("arguments are judged at the end") {
   CHECK(problem("null") == "the arguments are not a JSON object");
   CHECK(problem("{\"a\":\"b", finish_reason::length) == "the arguments were cut off by the answer's token limit");
   CHECK(problem("", finish_reason::length).find("cut off") != std::string::npos);
-  CHECK(problem(std::string(100'000, '[')) == "the arguments are not valid JSON");
+  CHECK(problem(std::string(100'000, '[')) == "the arguments are nested deeper than 512 levels");
+  const std::string deep = "{\"a\":" + std::string(511, '[') + std::string(511, ']') + "}";
+  CHECK(problem(deep) == "");
+  CHECK(problem("{\"a\":" + deep + "}") == "the arguments are nested deeper than 512 levels");
 }
 
 TEST_CASE("a name that no tool can have makes the call invalid") {
