@@ -81,6 +81,10 @@ void admission::pause(instant until, instant now, effects& out) {
   const auto call = [&] { return state_->pause(until, now, out), true; };
   log_ == nullptr ? call() : logged(events::pause{until}, now, out, call);
 }
+void admission::report_limits(const provider_limits& said, instant now, effects& out) {
+  const auto call = [&] { return state_->report_limits(said, now, out), true; };
+  log_ == nullptr ? call() : logged(events::report_limits{said}, now, out, call);
+}
 expected<run_id, error> admission::open_run(const run_options& what, instant now) {
   effects none;
   const auto call = [&] { return state_->open_run(what); };

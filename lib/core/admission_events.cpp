@@ -101,7 +101,8 @@ void admission::state::await_turn(std::uint32_t index, const candidate& as, bool
   }
   if (!may_wait) {
     const constraint bound = bound_of(index, as);
-    const bool rate = bound >= constraint::provider_requests && bound <= constraint::tenant_output;
+    const bool of_policy = bound >= constraint::provider_requests && bound <= constraint::tenant_output;
+    const bool rate = of_policy || bound >= constraint::reopening;
     reject_waiter(index, rate ? reason::rate_limited : reason::no_room, bound, out);
     serve(out);
   } else if (cannot_make_it(index, as)) {
@@ -125,8 +126,8 @@ request_id admission::state::enter(const request& what, instant now) {
   if ((asked.slots | asked.tokens | asked.output_tokens) < 0 || asked.output_tokens > asked.tokens) return {};
   if (asked.slots > most_slots || !ledger_.room_at_once(c, {asked.slots, asked.tokens})) return {};
   if (what.deadline <= std::max(now, now_)) return {};
-  if (is_plain(what) && what.kind == attempt::first && !rates_.limited() && !tenant_rates_ && what.deadline == never && paused_until_ <= now_)
-      [[likely]] {
+  const bool hindered = rated() || reopening_.active();
+  if (is_plain(what) && what.kind == attempt::first && !hindered && what.deadline == never) [[likely]] {
     advance(now);
     const std::uint32_t index = make_plain_ticket(what);
     flows_.serve(static_cast<std::uint32_t>(c), asked.tokens);

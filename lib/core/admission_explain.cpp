@@ -13,7 +13,7 @@ std::int64_t narrowed(wide value) noexcept {
   return static_cast<std::int64_t>(std::min(value, most));
 }
 
-/// The constraint of one axis among the three that begin with `first`.
+/// The constraint of one axis among those that begin with `first`.
 constraint rate_constraint(constraint first, rate_axis axis) noexcept {
   return static_cast<constraint>(static_cast<int>(first) + static_cast<int>(axis) - static_cast<int>(rate_axis::requests));
 }
@@ -62,10 +62,12 @@ constraint admission::state::impossible_rate(const candidate& what) const noexce
 }
 
 constraint admission::state::rate_bound(const candidate& what) const noexcept {
-  if (!rates_.limited() && !tenant_rates_) return constraint::none;
+  if (!rated()) return constraint::none;
   const rate_charge charge = what.charge();
   if (const rate_axis axis = rates_.first_short(charge, now_); axis != rate_axis::none)
     return rate_constraint(constraint::provider_requests, axis);
+  if (const rate_axis axis = reported_.first_short(charge, now_); axis != rate_axis::none)
+    return rate_constraint(constraint::reported_requests, axis);
   const rate_axis axis = tenants_[what.tenant].rates.first_short(charge, now_);
   return axis == rate_axis::none ? constraint::none : rate_constraint(constraint::tenant_requests, axis);
 }
@@ -84,7 +86,7 @@ constraint admission::state::bound_of(std::uint32_t index, const candidate& what
   const ticket& which = tickets_[index];
   if (which.state == ticket::phase::waiting && queue_.is_parked(index))
     return bound_of(runs_.check(what.run, what.price(), what.finalising));
-  if (paused_until_ > now_) return constraint::provider_pause;
+  if (reopening_.closed(now_)) return reopening_.paused(now_) ? constraint::provider_pause : constraint::reopening;
   if (const constraint bound = ledger_.room(what.workload, what.asked); bound != constraint::none) return refined(what, bound);
   if (const constraint bound = rate_bound(what); bound != constraint::none) return bound;
   const bool waits = which.state == ticket::phase::waiting && (queue_.waiting_classes() >> what.workload & 1U) != 0;
@@ -114,6 +116,10 @@ void admission::state::describe(const candidate& what, constraint bound, decisio
     if (cells.limited()) set(cells.burst(axis), cells.available(axis, now_), wants);
     into.could_start = cells.earliest(what.charge(), now_);
   };
+  const auto set_reported = [&](rate_axis axis, std::int64_t wants) {
+    set(reported_.limit(axis, now_), reported_.available(axis, now_), wants);
+    into.could_start = reported_.earliest(what.charge(), now_);
+  };
   switch (bound) {
     case constraint::pool_slots: set(ledger_.total().slots, free.slots, what.asked.slots); break;
     case constraint::adaptive_limit: set(ledger_.slot_limit(), free.slots, what.asked.slots); break;
@@ -140,12 +146,12 @@ void admission::state::describe(const candidate& what, constraint bound, decisio
       break;
     }
     case constraint::provider_pause:
-    case constraint::reopening: into.could_start = paused_until_; break;
+    case constraint::reopening: into.could_start = reopening_.opens_at(); break;
     case constraint::retry_budget: describe_retries(what, into); return;
-    case constraint::reported_requests:
-    case constraint::reported_input:
-    case constraint::reported_output:
-    case constraint::reported_tokens:
+    case constraint::reported_requests: set_reported(rate_axis::requests, 1); break;
+    case constraint::reported_input: set_reported(rate_axis::input, what.charge().input); break;
+    case constraint::reported_output: set_reported(rate_axis::output, what.charge().output); break;
+    case constraint::reported_tokens: set_reported(rate_axis::tokens, what.asked.tokens); break;
     case constraint::none:
     case constraint::order:
     case constraint::tenant_turn:

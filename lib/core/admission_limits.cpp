@@ -141,23 +141,6 @@ void admission::state::apply_adaptive(std::int64_t before, effects& out) {
   if (adaptive_.limit() < before) reject_infeasible(out);
 }
 
-void admission::state::signal(request_id id, provider_signal what, instant now, effects& out) {
-  static_cast<void>(id);
-  if (!adaptive_.enabled()) return;
-  advance(now);
-  const std::int64_t before = adaptive_.limit();
-  if (adaptive_.signal(what, now_)) apply_adaptive(before, out);
-  if (!queue_.empty()) settle(out);
-}
-
-void admission::state::pause(instant until, instant now, effects& out) {
-  const instant present = now == never ? now_ : std::max(now, now_);
-  if (until > present ? until <= paused_until_ : paused_until_ <= present) return;
-  advance(now);
-  paused_until_ = until;
-  if (!queue_.empty()) settle(out);
-}
-
 bool admission::state::move_limits(effects& out) {
   bool moved = false;
   for (std::uint32_t left = elastic_classes_; left != 0; left &= left - 1) {

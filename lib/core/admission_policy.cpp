@@ -33,6 +33,8 @@ void admission::state::put_in_force() {
   ledger_.configure(rules_);
   sort_classes();
   rates_.configure(rules_.rates, now_);
+  reported_.configure(rules_.rates);
+  reopening_.configure(rules_.reopening);
   retries_.configure(rules_.retries);
   tenants_.configure(rules_, now_);
   const auto limited = [](const tenant_policy& each) { return each.rates != rate_limits{}; };

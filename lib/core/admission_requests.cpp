@@ -98,10 +98,13 @@ reason admission::state::objection(const request& what, const candidate& as, con
 }
 
 bool admission::state::can_start_at_once(const candidate& what) const noexcept {
-  if (!ledger_.room_at_once(what.workload, what.asked) || paused_until_ > now_) return false;
-  if (rates_.limited() || tenant_rates_) {
+  if (!ledger_.room_at_once(what.workload, what.asked)) return false;
+  // Nobody waits.
+  if (reopening_.closed(now_) && !reopening_.past_spread(now_)) return false;
+  if (rated()) {
     const rate_charge charge = what.charge();
     if (rates_.first_short(charge, now_) != rate_axis::none) return false;
+    if (reported_.first_short(charge, now_) != rate_axis::none) return false;
     if (tenants_[what.tenant].rates.first_short(charge, now_) != rate_axis::none) return false;
   }
   return what.run == no_run || runs_.check(what.run, what.price(), what.finalising).what == budget_verdict::kind::ok;
@@ -173,7 +176,7 @@ void admission::state::park(std::uint32_t index, std::uint32_t node) {
 void admission::state::correct_charges(std::uint32_t index, const usage& used) {
   const ticket& which = tickets_[index];
   flows_.correct(flow_of(index), which.tokens, used.input_tokens + used.output_tokens);
-  if ((!rates_.limited() && !tenant_rates_) || which.observed) return;
+  if (!rated() || which.observed) return;
   // Without a known split all was charged as input.
   const bool split = which.output > 0;
   const std::int64_t input = split ? used.input_tokens : used.input_tokens + used.output_tokens;
@@ -184,8 +187,9 @@ void admission::state::correct_charges(std::uint32_t index, const usage& used) {
   const rate_charge more{0, beyond(input, reserved_input), beyond(output, which.output)};
   for (rate_cells* const cells : {&rates_, &tenants_[tenant_of(index)].rates}) {
     cells->refund(back, now_);
-    cells->take(more, now_);
+    cells->take_late(more, now_);
   }
+  reported_.correct({1, reserved_input, which.output}, {1, input, output}, grants_[which.grant].since, now_);
   if (!flows_.anybody_paused() || (back.input == 0 && back.output == 0)) return;
   for (const std::uint32_t flow : tenants_[tenant_of(index)].flows) {
     if (flow != nowhere && flows_[flow].paused) resume_flow(flow);

@@ -139,7 +139,7 @@ void admission::state::prepare_heads(effects& out) {
 
 inline bool admission::state::may_start_any() noexcept {
   rate_wake_ = never;
-  if (paused_until_ > now_) return false;
+  if (reopening_.closed(now_)) return false;
   if (ledger_.free().slots > 0 || slotless_ != 0) return true;
   if (adaptive_.enabled()) note_adaptive_bound(queue_.waiting_classes());
   return false;
@@ -165,7 +165,7 @@ admission::state::choice admission::state::choose() {
       const next_waiter& next = next_in(c);
       const std::uint32_t index = next.index;
       constraint bound = ledger_.room(c, next.asked);
-      if (bound == constraint::none && rates_.limited()) bound = provider_bound(index);
+      if (bound == constraint::none && provider_rated()) bound = provider_bound(index);
       if (bound == constraint::none) return {index, blocked};
       if (bound != constraint::pool_slots && bound != constraint::pool_tokens && bound < constraint::provider_requests) continue;
       if (bound == constraint::pool_slots && adaptive_.enabled()) adaptive_bound_at_ = now_;
@@ -188,9 +188,9 @@ void admission::state::note_adaptive_bound(std::uint32_t waiting) noexcept {
 constraint admission::state::provider_bound(std::uint32_t index) noexcept {
   const ticket& which = tickets_[index];
   const rate_charge charge{1, which.tokens - which.output, which.output};
-  const rate_axis axis = rates_.first_short(charge, now_);
-  if (axis == rate_axis::none) return constraint::none;
-  rate_wake_ = std::min(rate_wake_, rates_.earliest(charge, now_));
+  const bool fits = rates_.first_short(charge, now_) == rate_axis::none && reported_.first_short(charge, now_) == rate_axis::none;
+  if (fits) return constraint::none;
+  rate_wake_ = std::min(rate_wake_, std::max(rates_.earliest(charge, now_), reported_.earliest(charge, now_)));
   return constraint::provider_requests;
 }
 
@@ -218,6 +218,9 @@ std::uint32_t admission::state::small_one(std::size_t c, std::uint32_t head) {
   if (rates_.limited()) {
     for (const rate_axis axis : {rate_axis::input, rate_axis::output}) most = std::min(most, rates_.available(axis, now_));
   }
+  for (const rate_axis axis : {rate_axis::input, rate_axis::output, rate_axis::tokens}) {
+    most = std::min(most, reported_.available(axis, now_));
+  }
   const std::uint32_t index = queue_.fitting(c, most, head);
   if (index == shed_index::none || flows_[flow_of(index)].paused) return nowhere;
   if (ledger_.room(c, tickets_[index].asked()) != constraint::none || hopeless(index)) return nowhere;
@@ -227,11 +230,12 @@ std::uint32_t admission::state::small_one(std::size_t c, std::uint32_t head) {
 void admission::state::serve(effects& out) {
   while (!queue_.empty()) {
     if (tenant_rates_ || (heads_change_ && unlooked() != 0)) prepare_heads(out);
-    if (!may_start_any()) return;
+    if (!may_start_any()) break;
     const choice next = choose();
-    if (next.index == nowhere) return;
+    if (next.index == nowhere) break;
     start_waiter(next, out);
   }
+  if (reopening_.active() && !reopening_.closed(now_)) reopening_.rest(now_);
 }
 
 void admission::state::dequeue(std::uint32_t index) {
@@ -275,7 +279,7 @@ void admission::state::ask_for_wake(effects& out) {
     return;
   }
   instant next = std::min({armed_, queue_.earliest_deadline(), flows_.next_resume(), rate_wake_});
-  if (paused_until_ > now_) next = std::min(next, paused_until_);
+  if (reopening_.closed(now_)) next = std::min(next, reopening_.opens_at());
   if (lacking_ != 0 || elastic_classes_ != 0) next = std::min(next, next_change());
   if (next >= armed_) return;
   armed_ = next;

@@ -15,6 +15,8 @@
 #include "core/pace.hpp"
 #include "core/preemption.hpp"
 #include "core/rate_cell.hpp"
+#include "core/reopening.hpp"
+#include "core/reported_limits.hpp"
 #include "core/retry_window.hpp"
 #include "core/saturating.hpp"
 #include "core/service_model.hpp"
@@ -56,6 +58,7 @@ class admission::state {
   void close(instant now, effects& out);
   void signal(request_id id, provider_signal what, instant now, effects& out);
   void pause(instant until, instant now, effects& out);
+  void report_limits(const provider_limits& said, instant now, effects& out);
   expected<run_id, error> open_run(const run_options& what);
   expected<void, error> extend_run(run_id id, const spending& more, instant now, effects& out);
   bool close_run(run_id id, instant now, effects& out);
@@ -73,7 +76,7 @@ class admission::state {
   [[nodiscard]] std::size_t waiting() const noexcept { return queue_.size(); }
   [[nodiscard]] std::size_t in_flight() const noexcept { return in_flight_; }
   [[nodiscard]] instant now() const noexcept { return now_; }
-  [[nodiscard]] bool needs_time() const noexcept { return needs_time_ || rules_.retries.enabled; }
+  [[nodiscard]] bool needs_time() const noexcept { return needs_time_ || rules_.retries.enabled || reported_.any(); }
 
  private:
   using candidate = core::candidate;
@@ -127,6 +130,7 @@ class admission::state {
   /// It holds what it asked for from now on; its price must have been set aside.
   void grant_ticket(std::uint32_t index) noexcept;
   void charge_start(std::uint32_t index) noexcept;
+  void start_after_pause() noexcept;
   void count_attempt(std::uint32_t index) noexcept;
   void reserve_repeat(std::uint32_t index) noexcept;
   void count_repeat(std::uint32_t index) noexcept;
@@ -299,6 +303,8 @@ class admission::state {
   [[nodiscard]] constraint bound_of(std::uint32_t index, const candidate& what) const noexcept;
   [[nodiscard]] static constraint bound_of(const budget_verdict& verdict) noexcept;
   /// What a rate has against it: for ever, and now.
+  [[nodiscard]] bool provider_rated() const noexcept { return rates_.limited() || reported_.any(); }
+  [[nodiscard]] bool rated() const noexcept { return provider_rated() || tenant_rates_; }
   [[nodiscard]] constraint impossible_rate(const candidate& what) const noexcept;
   [[nodiscard]] constraint rate_bound(const candidate& what) const noexcept;
   /// A moving limit, when it is that and not the policy's own that is in the way.
@@ -324,8 +330,6 @@ class admission::state {
   instant now_{};
   /// The wish for a tick that was last expressed.
   instant armed_ = never;
-  /// The provider asked that nothing start before.
-  instant paused_until_{};
   /// When the head that waits for the provider's rate can start.
   instant rate_wake_ = never;
   /// How many waiters ask for no slot.
@@ -344,6 +348,8 @@ class admission::state {
   tenant_table tenants_{flows_};
   wait_queue queue_{tickets_, flows_};
   rate_cells rates_;
+  reported_limits reported_;
+  reopening reopening_;
   retry_window retries_;
   /// By the kind of the attempt; but for the first, which are all the others.
   std::array<std::int64_t, attempt_count> attempts_{};

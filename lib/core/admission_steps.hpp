@@ -86,9 +86,11 @@ inline bool admission::state::is(request_id id, ticket::phase phase) const noexc
   const ticket& which = tickets_[index];
   flows_.serve(flow_of(index), which.tokens);
   count_attempt(index);
-  if (!rates_.limited() && !tenant_rates_) return;
+  if (reopening_.active()) [[unlikely]] start_after_pause();
+  if (!rated()) return;
   const rate_charge charge{1, which.tokens - which.output, which.output};
   rates_.take(charge, now_);
+  reported_.take(charge, now_);
   tenants_[tenant_of(index)].rates.take(charge, now_);
 }
 

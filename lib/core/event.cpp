@@ -15,7 +15,8 @@ overloaded(Cases...) -> overloaded<Cases...>;
 
 constexpr std::array<std::string_view, std::variant_size_v<event_body>> names{
     "arrive",      "enter", "cancel", "tick",  "report",   "set_stoppable", "finish",
-    "reconfigure", "close", "signal", "pause", "open_run", "extend_run",    "close_run"};
+    "reconfigure", "close", "signal", "pause", "open_run", "extend_run",    "close_run",
+    "report_limits"};
 
 // Bound by structure, so that a new member does not compile until it is compared.
 auto members(const effect& of) {
@@ -74,6 +75,10 @@ event_result apply(admission& machine, const event& what, effects& out) {
           },
           [&](const events::extend_run& it) { return done(machine.extend_run(it.id, it.more, at, out).has_value()); },
           [&](const events::close_run& it) { return done(machine.close_run(it.id, at, out)); },
+          [&](const events::report_limits& it) {
+            machine.report_limits(it.said, at, out);
+            return done(true);
+          },
       },
       what.what);
 }

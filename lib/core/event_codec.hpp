@@ -225,6 +225,7 @@ class event_codec {
     field_stream<Stream>{bytes_}(body.id, body.more);
   }
   void fields(events::close_run& body, std::uint8_t, event_result&) { field_stream<Stream>{bytes_}(body.id); }
+  void fields(events::report_limits& body, std::uint8_t, event_result&) { field_stream<Stream>{bytes_}(body.said); }
 
   log_memory<Stream>& memory_;
   Stream& bytes_;

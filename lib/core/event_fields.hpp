@@ -113,6 +113,14 @@ class field_stream {
     auto& [requests, input, output] = value;
     (*this)(requests, input, output);
   }
+  void field(provider_limit& value) {
+    auto& [per_minute, remaining, reset] = value;
+    (*this)(per_minute, remaining, reset);
+  }
+  void field(provider_limits& value) {
+    auto& [requests, input, output, tokens] = value;
+    (*this)(requests, input, output, tokens);
+  }
   void field(bypass_policy& value) {
     auto& [passes, patience] = value;
     (*this)(passes, patience);

@@ -63,7 +63,7 @@ std::optional<std::string> admission::state::broken_runs() const {
 
 // Without passing: beside a head that waits for room it is no fault to wait.
 bool admission::state::somebody_fits() const noexcept {
-  if (paused_until_ > now_) return false;
+  if (reopening_.closed(now_)) return false;
   for (const bool floors : {true, false}) {
     for (std::size_t rank = 0; rank < class_count_; ++rank) {
       const std::size_t c = by_priority_[rank];

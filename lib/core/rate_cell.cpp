@@ -23,6 +23,14 @@ instant rate_cell::earliest(std::int64_t amount, instant now) const noexcept {
   return instant(duration(static_cast<std::int64_t>(nanoseconds)));
 }
 
+bool rate_cell::leave(std::int64_t amount, instant now) noexcept {
+  if (!limited()) return false;
+  const wide owed = owing(now);
+  const wide least = wide{std::max<std::int64_t>(0, burst_ - amount)} * unit;
+  rest_ = parts(now) + std::clamp(owed, least, wide{burst_} * unit);
+  return owed < least;
+}
+
 std::int64_t rate_cell::available(instant now) const noexcept {
   if (!limited()) return unlimited;
   const wide owed_units = (owing(now) + unit - 1) / unit;

@@ -43,6 +43,13 @@ class rate_cell {
     rest_ = parts(now) + (owed < most_owed ? owed : most_owed);
   }
 
+  /// Charges what turned out later to have been used beyond what was charged: one burst at most, since a wrong number is not to
+  /// leave a debt for ages.
+  void take_late(std::int64_t amount, instant now) noexcept { take(amount < burst_ ? amount : burst_, now); }
+
+  /// From now on no more than so much is there, and no debt is left. Whether that is less than there was.
+  bool leave(std::int64_t amount, instant now) noexcept;
+
   /// Gives back so much of what was charged; what has drained since cannot be given back a second time.
   void refund(std::int64_t amount, instant now) noexcept {
     if (!limited()) return;
@@ -74,12 +81,13 @@ class rate_cell {
 };
 static_assert(sizeof(rate_cell) == 32);
 
-/// One of the three rates, or none of them.
+/// One of the three rates, or none of them. What the provider says may also be about input and output together.
 enum class rate_axis : std::uint8_t {
   none,
   requests,
   input,
   output,
+  tokens,
 };
 
 /// What a request is charged on the three axes.
@@ -130,6 +138,15 @@ class rate_cells {
     output_.take(asked.output, now);
   }
 
+  /// Charges what was used beyond what had been charged: on each axis one burst at most.
+  void take_late(const rate_charge& more, instant now) noexcept {
+    if (!limited_) return;
+    latest_ = now = not_before_latest(now);
+    requests_.take_late(more.requests, now);
+    input_.take_late(more.input, now);
+    output_.take_late(more.output, now);
+  }
+
   /// Gives back what was charged and not used; no axis ever has more than its burst.
   void refund(const rate_charge& unused, instant now) noexcept {
     if (!limited_) return;
@@ -146,7 +163,7 @@ class rate_cells {
   }
 
   /// The most that an axis lets through at once, and how much of it is there now in whole units (negative in debt);
-  /// `unlimited` without a limit. Precondition: `which` is not `none`.
+  /// `unlimited` without a limit. Precondition: `which` is one of the three.
   [[nodiscard]] std::int64_t burst(rate_axis which) const noexcept { return cell(which).burst(); }
   [[nodiscard]] std::int64_t available(rate_axis which, instant now) const noexcept {
     return cell(which).available(not_before_latest(now));

@@ -9,6 +9,7 @@
 #include <sluice/core/error.hpp>
 #include <sluice/core/expected.hpp>
 #include <sluice/core/policy.hpp>
+#include <sluice/core/provider_limits.hpp>
 #include <sluice/core/request.hpp>
 #include <sluice/core/run.hpp>
 #include <sluice/core/statistics.hpp>
@@ -139,9 +140,14 @@ class admission {
 
   /// The provider said something about its load in answer to `id`; `request_id{}` when it is not known which.
   void signal(request_id id, provider_signal what, instant now, effects& out);
-  /// The provider asked for a pause: nothing starts before `until`. A shorter pause than one in force changes nothing;
-  /// one that has ended already lifts it.
+  /// The provider asked for a pause: nothing starts before `until`, and after that the gate opens again as
+  /// `policy::reopening` says. A shorter pause than one in force changes nothing; one that has ended already lifts both.
   void pause(instant until, instant now, effects& out);
+  /// The provider said what it lets through. What it says holds beside `policy::rates`: where it has said a limit and what
+  /// remains of it, a rate of that limit, of which no more is there now than remains; where it has said what remains, and
+  /// when all of it is there again, but no limit, no more than that before then. It raises nothing, refuses nothing for
+  /// good, and is forgotten when it is not said again for ten minutes.
+  void report_limits(const provider_limits& said, instant now, effects& out);
 
   /// Opens a run. O(depth).
   /// Errors: `errc::invalid_argument` for a negative limit, an unknown parent, a finalise reserve below a root or above its

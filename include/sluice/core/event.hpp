@@ -62,13 +62,17 @@ struct extend_run {
 struct close_run {
   run_id id{};
 };
+struct report_limits {
+  provider_limits said{};
+};
 
 }  // namespace events
 
 /// What can happen. The order is that of the numbers in a log: new kinds go to the end.
 using event_body = std::variant<events::arrive, events::enter, events::cancel, events::tick, events::report,
                                 events::set_stoppable, events::finish, events::reconfigure, events::close,
-                                events::signal, events::pause, events::open_run, events::extend_run, events::close_run>;
+                                events::signal, events::pause, events::open_run, events::extend_run, events::close_run,
+                                events::report_limits>;
 
 /// What happened, and when.
 struct event {
