@@ -162,11 +162,13 @@ void curl_engine::stop(const guard&, exchange& what, std::optional<error> failur
 
 void curl_engine::release_handle(exchange& what, bool clean) noexcept {
   easy_handle& easy = *what.easy_;
+  if (!clean) easy.leave_no_connection();
   curl_multi_remove_handle(multi_, easy.get());
   easy.let_go();
   running_.back()->place_ = what.place_;
   running_[what.place_] = running_.back();
   running_.pop_back();
+  if (!clean) flush_connection_of(what);
   constexpr std::size_t spare = 1024;
   if (clean && idle_handles_.size() < spare) {
     idle_handles_.push_back(&easy);
@@ -175,6 +177,23 @@ void curl_engine::release_handle(exchange& what, bool clean) noexcept {
   const auto found = std::find_if(handles_.begin(), handles_.end(), [&](const auto& one) { return one.get() == &easy; });
   std::swap(*found, handles_.back());
   handles_.pop_back();
+}
+
+// libcurl 7.88 writes the reset of an HTTP/2 stream into a buffer, which waits for whatever the connection sends next.
+// Until then the server works on. A connection that others share is made to send by touching one of them.
+void curl_engine::flush_connection_of(const exchange& what) noexcept {
+  if (what.connection_ == 0) return;
+  exchange* other = nullptr;
+  for (exchange* const one : running_) {
+    if (one->connection_ != what.connection_) continue;
+    other = one;
+    if (!one->paused_) break;
+  }
+  if (other == nullptr) return;
+  CURL* const easy = other->easy_->get();
+  // Only a change is acted upon.
+  if (!std::exchange(other->paused_, false)) curl_easy_pause(easy, CURLPAUSE_SEND);
+  curl_easy_pause(easy, CURLPAUSE_CONT);
 }
 
 void curl_engine::resume_reading(const guard&, exchange& what) { curl_easy_pause(what.easy_->get(), CURLPAUSE_CONT); }

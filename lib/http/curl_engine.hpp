@@ -99,6 +99,7 @@ class curl_engine final : public context_hook, public std::enable_shared_from_th
   void act(curl_socket_t socket, int directions);
   void collect();
   void release_handle(exchange& what, bool clean) noexcept;
+  void flush_connection_of(const exchange& what) noexcept;
   void wait_for_sockets();
   void arm_timer();
   void stop_timer() noexcept;

@@ -13,10 +13,11 @@ bool is_tls_alert(const transfer_end& end) noexcept {
          (has(end.detail, "certificate") || has(end.detail, "unknown ca") || has(end.detail, "handshake failure"));
 }
 
-// libcurl says the same of a line beyond its own bounds as of memory that ran out.
+// libcurl says the same of a line beyond its own bounds as of memory that ran out; over HTTP/2 its callback fails.
 bool is_long_head(const transfer_end& end) noexcept {
   return end.connected && !end.has_head &&
-         (end.result == CURLE_OUT_OF_MEMORY || has(end.detail, "Too large response headers"));
+         (end.result == CURLE_OUT_OF_MEMORY || has(end.detail, "Too large response headers") ||
+          has(end.detail, "The user callback function failed"));
 }
 
 bool refused_by_proxy(const transfer_end& end) noexcept {
@@ -41,6 +42,12 @@ bool may_show(const transfer_end& end, errc kind) noexcept {
 }
 
 std::string_view advice(const transfer_end& end, errc kind) noexcept {
+  if (end.result == CURLE_GOT_NOTHING && end.maybe_http2) {
+    return "; over HTTP/2 a line of 65,536 bytes or more in the answer's head ends like this too";
+  }
+  if (end.result == CURLE_UNSUPPORTED_PROTOCOL && end.maybe_http2) {
+    return "; over HTTP/2 a head of more than 16,384 bytes beside other streams ends like this too";
+  }
   if (kind != errc::tls_failed) return {};
   if (has(end.detail, "issuer certificate") || has(end.detail, "self-signed") || has(end.detail, "self signed")) {
     return "; curl_options::ca_bundle names other authorities to trust";
@@ -105,8 +112,7 @@ error transfer_error(const transfer_end& end, std::string_view peer) {
   if (refused_by_proxy(end)) {
     message += "the proxy refused to connect us (" + std::to_string(end.proxy_status) + ")";
   } else if (kind == errc::too_large) {
-    message += "the answer's head has a line longer than libcurl takes (102,400 bytes), or is longer than "
-               "curl_options::max_header_bytes";
+    message += "the answer's head is longer than libcurl takes: 102,400 bytes a line, 131,072 in all over HTTP/2";
   } else {
     message += may_show(end, kind) ? one_line(end.detail) : curl_easy_strerror(end.result);
   }

@@ -20,6 +20,8 @@ struct transfer_end {
   /// Whether the request had a connection, and the answer's head was there.
   bool connected = false;
   bool has_head = false;
+  /// Whether it may have gone over HTTP/2.
+  bool maybe_http2 = false;
   /// Bytes of the body before the failure.
   std::size_t received = 0;
   /// libcurl's own text, or empty. It is shown only where it cannot quote what was sent.

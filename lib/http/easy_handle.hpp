@@ -28,6 +28,8 @@ class easy_handle {
   /// Makes it carry `what` for `owner`. Both, and `what`'s body, stay where they are until `let_go`.
   void carry(exchange& owner, const request& what);
   void let_go() noexcept { owner_ = nullptr; }
+  /// Its connection is to be closed when it ends, unless others share it. The handle is of no use afterwards.
+  void leave_no_connection() noexcept { curl_easy_setopt(easy_.get(), CURLOPT_FORBID_REUSE, 1L); }
 
   [[nodiscard]] CURL* get() const noexcept { return easy_.get(); }
   [[nodiscard]] exchange* owner() const noexcept { return owner_; }

@@ -12,6 +12,8 @@
 #include <sys/socket.h>
 
 #include <cstdio>
+#include <functional>
+#include <initializer_list>
 #include <utility>
 
 namespace sluice::http {
@@ -29,6 +31,15 @@ answer_bounds bounds_of(const request& what, const curl_options& options) noexce
           .buffer = options.read_buffer,
           .max_head = options.max_header_bytes,
           .only_http2 = options.version == http_version::http2};
+}
+
+// The two ends of a connection as one number, not zero.
+std::size_t number_of(std::initializer_list<const char*> addresses, int peer_port, int port) noexcept {
+  std::size_t number = static_cast<std::size_t>(peer_port) << 16 | static_cast<std::size_t>(port);
+  for (const char* const one : addresses) {
+    if (one != nullptr) number = number * 31 + std::hash<std::string_view>{}(one);
+  }
+  return number | 1;
 }
 
 exchange* owner_of(void* handle) noexcept { return static_cast<easy_handle*>(handle)->owner(); }
@@ -142,6 +153,7 @@ error exchange::explain(CURLcode result) const {
   end.result = result;
   end.connected = is_connected();
   end.has_head = answer_.has_head();
+  end.maybe_http2 = connection_ != 0 && engine_->options().version != http_version::http1_1;
   end.received = answer_.received();
   end.detail = easy_->detail();
   curl_easy_getinfo(easy_->get(), CURLINFO_HTTP_CONNECTCODE, &end.proxy_status);
@@ -149,6 +161,12 @@ error exchange::explain(CURLcode result) const {
 }
 
 std::string exchange::peer() const { return origin_of(request_.url()) + engine_->route(); }
+
+// The stream is reset by libcurl itself as soon as the callback is left.
+void exchange::refuse() noexcept {
+  refused_ = true;
+  easy_->leave_no_connection();
+}
 
 void exchange::end(std::optional<error> failure) noexcept {
   easy_ = nullptr;
@@ -232,7 +250,7 @@ std::size_t exchange::on_body(char* bytes, std::size_t one, std::size_t count, v
       return CURL_WRITEFUNC_PAUSE;
     case answer::verdict::refused: break;
   }
-  self->refused_ = true;
+  self->refuse();
   return part.empty() ? 1 : 0;
 } catch (...) {
   return 0;
@@ -245,7 +263,7 @@ std::size_t exchange::on_head_line(char* bytes, std::size_t one, std::size_t cou
   const bool first = !self->answer_.has_head();
   if (self->times_.first_byte == never) self->times_.first_byte = self->engine_->now();
   if (self->answer_.add_head_line(line) == answer::verdict::refused) {
-    self->refused_ = true;
+    self->refuse();
     return 0;
   }
   if (first) {
@@ -258,11 +276,12 @@ std::size_t exchange::on_head_line(char* bytes, std::size_t one, std::size_t cou
   return 0;
 }
 
-int exchange::on_connected(void* handle, char*, char*, int, int) noexcept try {
+int exchange::on_connected(void* handle, char* peer_address, char* address, int peer_port, int port) noexcept try {
   exchange* const self = owner_of(handle);
   if (self == nullptr) return CURL_PREREQFUNC_ABORT;
   self->times_.connected = self->engine_->now();
   self->limits_.connected(self->times_.connected);
+  if (is_tls(self->request_.url())) self->connection_ = number_of({peer_address, address}, peer_port, port);
   self->watch_limits();
   return CURL_PREREQFUNC_OK;
 } catch (...) {

@@ -71,7 +71,7 @@ class exchange final : public time_source::entry, public context_hook, public st
 
   static std::size_t on_body(char* bytes, std::size_t one, std::size_t count, void* handle) noexcept;
   static std::size_t on_head_line(char* bytes, std::size_t one, std::size_t count, void* handle) noexcept;
-  static int on_connected(void* handle, char* peer, char* local, int peer_port, int local_port) noexcept;
+  static int on_connected(void* handle, char* peer_address, char* address, int peer_port, int port) noexcept;
   static curl_socket_t on_open_socket(void* handle, curlsocktype purpose, curl_sockaddr* address) noexcept;
 
  private:
@@ -85,6 +85,7 @@ class exchange final : public time_source::entry, public context_hook, public st
   [[nodiscard]] bool has_now(stage what) const noexcept;
   [[nodiscard]] error limit_error(errc which) const;
   [[nodiscard]] std::string peer() const;
+  void refuse() noexcept;
   [[nodiscard]] bool is_connected() const noexcept { return times_.connected != never; }
   void wake_if_satisfied() noexcept;
   void watch_limits();
@@ -104,6 +105,9 @@ class exchange final : public time_source::entry, public context_hook, public st
   std::optional<resumption> waiter_;
   asio::any_io_executor waiter_work_;
   stage wanted_ = stage::head;
+
+  // The same for all that share a connection; zero when it is not known, or cannot be shared.
+  std::size_t connection_ = 0;
 
   // The engine's lists.
   exchange* next_ready_ = nullptr;

@@ -41,11 +41,31 @@ TEST_CASE("out of memory before the head's end is a head too large, and elsewher
   const error large = transfer_error(end, "h:1");
   CHECK(large.is(errc::too_large));
   CHECK(large.message() ==
-        "h:1: the answer's head has a line longer than libcurl takes (102,400 bytes), or is longer than "
-        "curl_options::max_header_bytes (libcurl 27)");
+        "h:1: the answer's head is longer than libcurl takes: 102,400 bytes a line, 131,072 in all over HTTP/2 (libcurl 27)");
   end.has_head = true;
   CHECK(transfer_error(end, "h:1").message() == "h:1: Out of memory (libcurl 27)");
   CHECK(transfer_error({.result = CURLE_OUT_OF_MEMORY}, "h:1").message() == "h:1: Out of memory (libcurl 27)");
+}
+
+TEST_CASE("over HTTP/2 a head too large fails in other ways") {
+  transfer_end end{.result = CURLE_RECV_ERROR,
+                   .connected = true,
+                   .detail = "nghttp2_session_mem_recv() returned -902:The user callback function failed"};
+  CHECK(transfer_error(end, "h:1").is(errc::too_large));
+  end.has_head = true;
+  CHECK(transfer_error(end, "h:1").is(errc::connection_lost));
+  transfer_end nothing{.result = CURLE_GOT_NOTHING, .connected = true};
+  const std::string plain = transfer_error(nothing, "h:1").message();
+  CHECK(plain.ends_with("(libcurl 52)"));
+  nothing.maybe_http2 = true;
+  CHECK(transfer_error(nothing, "h:1").is(errc::connection_lost));
+  CHECK(transfer_error(nothing, "h:1").message() ==
+        plain + "; over HTTP/2 a line of 65,536 bytes or more in the answer's head ends like this too");
+  const error mixed = transfer_error(
+      {.result = CURLE_UNSUPPORTED_PROTOCOL, .connected = true, .maybe_http2 = true}, "h:1");
+  CHECK(mixed.is(errc::protocol_error));
+  CHECK(mixed.message().ends_with("(libcurl 1); over HTTP/2 a head of more than 16,384 bytes beside other streams ends "
+                                  "like this too"));
 }
 
 TEST_CASE("a proxy's refusal is told apart by its status") {
