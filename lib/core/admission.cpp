@@ -107,6 +107,7 @@ void admission::record(event_log_writer* log) noexcept {
   log->begin(current_policy(), untouched);
 }
 
+expected<forecast, decision> admission::forecast(const request& what, instant now) const { return state_->forecast(what, now); }
 std::optional<run_balance> admission::balance(run_id id) const { return state_->balance(id); }
 std::vector<decision> admission::recent() const { return state_->recent(); }
 bool admission::needs_time() const noexcept { return state_->needs_time(); }

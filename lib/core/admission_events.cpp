@@ -101,9 +101,7 @@ void admission::state::await_turn(std::uint32_t index, const candidate& as, bool
   }
   if (!may_wait) {
     const constraint bound = bound_of(index, as);
-    const bool of_policy = bound >= constraint::provider_requests && bound <= constraint::tenant_output;
-    const bool rate = of_policy || bound >= constraint::reopening;
-    reject_waiter(index, rate ? reason::rate_limited : reason::no_room, bound, out);
+    reject_waiter(index, is_rate(bound) ? reason::rate_limited : reason::no_room, bound, out);
     serve(out);
   } else if (cannot_make_it(index, as)) {
     reject_waiter(index, reason::infeasible, bound_of(index, as), out);

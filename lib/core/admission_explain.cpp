@@ -61,14 +61,18 @@ constraint admission::state::impossible_rate(const candidate& what) const noexce
   return axis == rate_axis::none ? constraint::none : rate_constraint(constraint::tenant_requests, axis);
 }
 
-constraint admission::state::rate_bound(const candidate& what) const noexcept {
-  if (!rated()) return constraint::none;
+constraint admission::state::provider_short(const candidate& what) const noexcept {
+  if (!provider_rated()) return constraint::none;
   const rate_charge charge = what.charge();
   if (const rate_axis axis = rates_.first_short(charge, now_); axis != rate_axis::none)
     return rate_constraint(constraint::provider_requests, axis);
-  if (const rate_axis axis = reported_.first_short(charge, now_); axis != rate_axis::none)
-    return rate_constraint(constraint::reported_requests, axis);
-  const rate_axis axis = tenants_[what.tenant].rates.first_short(charge, now_);
+  const rate_axis axis = reported_.first_short(charge, now_);
+  return axis == rate_axis::none ? constraint::none : rate_constraint(constraint::reported_requests, axis);
+}
+
+constraint admission::state::rate_bound(const candidate& what) const noexcept {
+  if (const constraint bound = provider_short(what); bound != constraint::none || !tenant_rates_) return bound;
+  const rate_axis axis = tenants_[what.tenant].rates.first_short(what.charge(), now_);
   return axis == rate_axis::none ? constraint::none : rate_constraint(constraint::tenant_requests, axis);
 }
 
@@ -180,7 +184,7 @@ decision admission::state::describe(std::uint32_t index, constraint bound) const
   const candidate what = candidate_of(index);
   describe_as_it_is(index, what, bound, made);
   if (!needs_time_ || tickets_[index].state != ticket::phase::waiting) return made;
-  const forecast expected = foresee(what, ahead_of(index), bound != constraint::deadline);
+  const prospect expected = foresee(what, ahead_of(index), bound != constraint::deadline);
   made.expected_service = expected.service;
   if (made.could_start == never && !queue_.is_parked(index)) made.could_start = expected.start;
   return made;
@@ -216,7 +220,7 @@ void admission::state::reject_waiter(std::uint32_t index, reason why, constraint
   forget(index);
 }
 
-void admission::state::reject_newcomer(const request& what, const candidate& as, reason why, constraint bound, effects& out) {
+decision admission::state::refusal_of(const request& what, const candidate& as, reason why, constraint bound) const noexcept {
   decision made;
   describe(as, bound, made);
   made.asked = what.cost;
@@ -225,6 +229,11 @@ void admission::state::reject_newcomer(const request& what, const candidate& as,
   made.reason = why;
   made.deadline = what.deadline;
   if (why == reason::impossible) made.available = made.limit;
+  return made;
+}
+
+void admission::state::reject_newcomer(const request& what, const candidate& as, reason why, constraint bound, effects& out) {
+  const decision made = refusal_of(what, as, why, bound);
   count_rejection(as.workload, why);
   record(made);
   out.list.push_back({effect::kind::rejected, static_cast<std::uint32_t>(out.decisions.size()), {}, what.tag, {}});

@@ -29,8 +29,8 @@ std::optional<service_estimate> admission::state::expect(const candidate& what) 
   return expected;
 }
 
-admission::state::forecast admission::state::foresee(const candidate& what, capacity ahead, bool waits) const noexcept {
-  forecast made;
+admission::state::prospect admission::state::foresee(const candidate& what, capacity ahead, bool waits) const noexcept {
+  prospect made;
   instant hoped = now_;
   if (waits) {
     const capacity free = ledger_.free();
@@ -68,12 +68,15 @@ instant admission::state::latest_start(const candidate& what) const noexcept {
 
 capacity admission::state::ahead_of(std::uint32_t index) const noexcept {
   const ticket& which = tickets_[index];
-  const std::size_t c = which.workload;
+  return ahead_in(which.workload, which.deadline, which.asked());
+}
+
+capacity admission::state::ahead_in(std::size_t c, instant deadline, capacity own) const noexcept {
   wide tokens = 0;
   std::int64_t slots = 0;
-  if (which.deadline >= latest_deadline_[c] && !queue_.ordered_by_cost(c)) {
-    slots = ledger_[c].queued_slots - which.slots;
-    tokens = ledger_[c].queued_tokens - which.tokens;
+  if (deadline >= latest_deadline_[c] && !queue_.ordered_by_cost(c)) {
+    slots = ledger_[c].queued_slots - own.slots;
+    tokens = ledger_[c].queued_tokens - own.tokens;
   }
   for (std::uint32_t left = queue_.waiting_classes() & above_[c]; left != 0; left &= left - 1) {
     const auto other = static_cast<std::size_t>(std::countr_zero(left));

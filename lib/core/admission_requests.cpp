@@ -12,6 +12,10 @@ constexpr instant latest_deadline{duration(std::int64_t{1} << 62)};
 }  // namespace
 
 admission::state::candidate admission::state::candidate_of(const request& what) {
+  return candidate_for(what, is_plain(what) ? tenant_table::nobody : tenants_.find(what.tenant, now_));
+}
+
+admission::state::candidate admission::state::candidate_for(const request& what, std::uint32_t tenant) const noexcept {
   candidate made;
   made.workload = what.workload.index();
   made.asked = {what.cost.slots, what.cost.tokens};
@@ -21,7 +25,7 @@ admission::state::candidate admission::state::candidate_of(const request& what) 
   made.deadline = what.deadline >= latest_deadline ? never : what.deadline;
   made.kind = what.kind;
   if (is_plain(what)) return made;
-  made.tenant = tenants_.find(what.tenant, now_);
+  made.tenant = tenant;
   if (what.run.generation != 0) made.run = runs_.find(what.run);
   // A cost that makes no sense has no price; it is refused before anybody asks for it.
   const bool priced = made.output >= 0 && made.output <= made.asked.tokens;

@@ -201,16 +201,17 @@ bool admission::state::may_pass(std::uint32_t head) noexcept {
     passes_ = 0;
     blocked_since_ = now_;
   }
-  if (passes_ >= rules_.bypass.passes) return false;
-  duration patience = rules_.bypass.patience;
-  if (const auto expected = expect(candidate_of(head))) patience = std::min(patience, expected->total);
-  return now_ < after(blocked_since_, patience);
+  return passes_ < rules_.bypass.passes && now_ < after(blocked_since_, patience_for(head));
 }
 
-// One of the same class that is sure to fit beside its head.
-std::uint32_t admission::state::small_one(std::size_t c, std::uint32_t head) {
+duration admission::state::patience_for(std::uint32_t head) const noexcept {
+  const auto expected = expect(candidate_of(head));
+  return expected ? std::min(rules_.bypass.patience, expected->total) : rules_.bypass.patience;
+}
+
+// What is sure to fit beside a head of the class, in tokens.
+std::int64_t admission::state::most_beside(std::size_t c) const noexcept {
   const capacity free = ledger_.free();
-  if (free.slots <= 0 || free.tokens <= 0 || queue_.size(c) < 2) return nowhere;
   const account& own = ledger_[c];
   const std::int64_t beside = free.tokens - ledger_.needs_beside(c).tokens;
   const std::int64_t in_floor = std::min(free.tokens, own.floor.tokens - own.held.tokens);
@@ -221,7 +222,14 @@ std::uint32_t admission::state::small_one(std::size_t c, std::uint32_t head) {
   for (const rate_axis axis : {rate_axis::input, rate_axis::output, rate_axis::tokens}) {
     most = std::min(most, reported_.available(axis, now_));
   }
-  const std::uint32_t index = queue_.fitting(c, most, head);
+  return most;
+}
+
+// One of the same class that is sure to fit beside its head.
+std::uint32_t admission::state::small_one(std::size_t c, std::uint32_t head) {
+  const capacity free = ledger_.free();
+  if (free.slots <= 0 || free.tokens <= 0 || queue_.size(c) < 2) return nowhere;
+  const std::uint32_t index = queue_.fitting(c, most_beside(c), head);
   if (index == shed_index::none || flows_[flow_of(index)].paused) return nowhere;
   if (ledger_.room(c, tickets_[index].asked()) != constraint::none || hopeless(index)) return nowhere;
   return rate_bound(candidate_of(index)) == constraint::none ? index : nowhere;

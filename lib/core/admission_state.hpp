@@ -65,6 +65,7 @@ class admission::state {
 
   [[nodiscard]] std::optional<run_balance> balance(run_id id) const { return runs_.balance(id); }
   [[nodiscard]] sluice::statistics statistics() const;
+  [[nodiscard]] expected<sluice::forecast, decision> forecast(const request& what, instant now);
   [[nodiscard]] std::optional<decision> explain(request_id id) const;
   [[nodiscard]] std::optional<age> age_of(request_id id) const;
   [[nodiscard]] std::vector<decision> recent() const { return records_.all(); }
@@ -86,7 +87,7 @@ class admission::state {
     bool passing = false;
   };
   /// When work could start, as far as is known, and how long it would run; negative when that is not known.
-  struct forecast {
+  struct prospect {
     instant start = never;
     duration service{-1};
     bool feasible = true;
@@ -102,6 +103,7 @@ class admission::state {
 
   // What requests are, and become.
   [[nodiscard]] candidate candidate_of(const request& what);
+  [[nodiscard]] candidate candidate_for(const request& what, std::uint32_t tenant) const noexcept;
   [[nodiscard]] candidate candidate_of(std::uint32_t index) const noexcept;
   [[nodiscard]] bool is_plain(const request& what) const noexcept {
     return (what.tenant.key() | what.run.generation | what.model.key()) == 0;
@@ -274,10 +276,11 @@ class admission::state {
   [[nodiscard]] std::uint64_t expected_cost(std::uint32_t index) const noexcept;
   [[nodiscard]] std::optional<service_estimate> expect(const candidate& what) const noexcept;
   /// For work with `ahead` before it; `waits`: whether it has to wait at all.
-  [[nodiscard]] forecast foresee(const candidate& what, capacity ahead, bool waits) const noexcept;
+  [[nodiscard]] prospect foresee(const candidate& what, capacity ahead, bool waits) const noexcept;
   /// What is sure to be served before a waiter: all of classes of higher priority, and the others of its class when it
   /// has the latest deadline of all that came.
   [[nodiscard]] capacity ahead_of(std::uint32_t index) const noexcept;
+  [[nodiscard]] capacity ahead_in(std::size_t c, instant deadline, capacity own) const noexcept;
   /// Whether it could end by its deadline if it started now, as far as is known.
   [[nodiscard]] bool in_time(const candidate& what) const noexcept {
     return !rules_.feasibility.enabled || now_ <= latest_start(what);
@@ -297,6 +300,18 @@ class admission::state {
     return !foresee(what, ahead_of(index), true).feasible;
   }
 
+  // What would become of one that is not there.
+  [[nodiscard]] expected<sluice::forecast, decision> forecast_at_present(const request& what);
+  [[nodiscard]] decision refusal_of(const request& what, const candidate& as, reason why, constraint bound) const noexcept;
+  [[nodiscard]] constraint bound_at_arrival(const candidate& what) const noexcept;
+  [[nodiscard]] bool would_come_first(const candidate& what) const noexcept;
+  [[nodiscard]] bool would_pass(const candidate& what, std::uint32_t head);
+  [[nodiscard]] bool would_start(const candidate& what);
+  /// The bound on the queue by which it would be turned away, if any.
+  [[nodiscard]] constraint would_be_shed(const candidate& what, bool parked);
+  [[nodiscard]] duration patience_for(std::uint32_t head) const noexcept;
+  [[nodiscard]] std::int64_t most_beside(std::size_t c) const noexcept;
+
   // Explanations.
   /// What stands in the way of a request now, most binding first; `order` when nothing but others does.
   [[nodiscard]] constraint bound_of(std::uint32_t index) const noexcept { return bound_of(index, candidate_of(index)); }
@@ -305,6 +320,10 @@ class admission::state {
   /// What a rate has against it: for ever, and now.
   [[nodiscard]] bool provider_rated() const noexcept { return rates_.limited() || reported_.any(); }
   [[nodiscard]] bool rated() const noexcept { return provider_rated() || tenant_rates_; }
+  [[nodiscard]] constraint provider_short(const candidate& what) const noexcept;
+  [[nodiscard]] static bool is_rate(constraint bound) noexcept {
+    return (bound >= constraint::provider_requests && bound <= constraint::tenant_output) || bound >= constraint::reopening;
+  }
   [[nodiscard]] constraint impossible_rate(const candidate& what) const noexcept;
   [[nodiscard]] constraint rate_bound(const candidate& what) const noexcept;
   /// A moving limit, when it is that and not the policy's own that is in the way.

@@ -83,6 +83,12 @@ class fair_queue {
   [[nodiscard]] std::uint32_t first(std::size_t c) const noexcept {
     return classes_[c].turns.empty() ? nowhere : classes_[c].turns.front().index;
   }
+  /// Whether a flow of class `c` that is idle, `nowhere` for one that is new, would come before whose turn it is.
+  [[nodiscard]] bool would_come_first(std::size_t c, std::uint32_t idle) const noexcept {
+    const one_class& own = classes_[c];
+    const std::uint64_t start = idle == nowhere ? own.now : std::max(own.now, flows_[idle].finish);
+    return own.turns.empty() || start < own.turns.front().start;
+  }
   /// How many flows wait for their turn.
   [[nodiscard]] std::size_t size(std::size_t c) const noexcept { return classes_[c].turns.size(); }
 

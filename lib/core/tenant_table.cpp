@@ -12,17 +12,29 @@ const tenant_table::setting& tenant_table::setting_of(std::uint64_t key) const n
   return own == key_table::none ? settings_.back() : settings_[own];
 }
 
-std::uint32_t tenant_table::make(std::uint64_t key, instant now) {
-  const std::uint32_t index = cells_.take();
-  tenant_cell& made = cells_[index];
+void tenant_table::prepare(tenant_cell& made, std::uint64_t key, instant now) const noexcept {
   const setting& own = setting_of(key);
   made = tenant_cell{};
   made.key = key;
   made.flows.fill(nowhere);
   made.weight = own.weight;
   made.rates.configure(own.rates, now);
-  made.known = true;
+}
+
+std::uint32_t tenant_table::make(std::uint64_t key, instant now) {
+  const std::uint32_t index = cells_.take();
+  prepare(cells_[index], key, now);
+  cells_[index].known = true;
   return index;
+}
+
+std::uint32_t tenant_table::look(tenant who, instant now) {
+  if (who.key() == 0) return nobody;
+  if (const std::uint32_t found = keys_.find(who.key()); found != key_table::none) return found;
+  if (keys_.size() >= most_ && !may_forget_one(now)) return shared;
+  if (scratch_ == nowhere) scratch_ = cells_.take();
+  prepare(cells_[scratch_], who.key(), now);
+  return scratch_;
 }
 
 void tenant_table::configure(const policy& rules, instant now) {
@@ -56,8 +68,8 @@ std::uint32_t tenant_table::add(std::uint64_t key, instant now) {
 
 // Only the one idle for longest is looked at: when even that one still has something to drain, so have the others.
 bool tenant_table::forget_one(instant now) {
+  if (!may_forget_one(now)) return false;
   const std::uint32_t index = oldest_idle_;
-  if (index == nowhere || !cells_[index].rates.idle(now)) return false;
   tenant_cell& gone = cells_[index];
   unlink(index);
   keys_.erase(gone.key);

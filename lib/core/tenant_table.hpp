@@ -53,6 +53,9 @@ class tenant_table {
     return found != key_table::none ? found : add(who.key(), now);
   }
 
+  /// The cell that it has, or would have if it were to be known: a new one, which is nobody's, when it would be made for it.
+  [[nodiscard]] std::uint32_t look(tenant who, instant now);
+
   /// A request of it begins, and ends.
   void use(std::uint32_t index) noexcept {
     if (cells_[index].users++ == 0 && index > shared) unlink(index);
@@ -79,7 +82,11 @@ class tenant_table {
   };
 
   [[nodiscard]] std::uint32_t add(std::uint64_t key, instant now);
+  [[nodiscard]] bool may_forget_one(instant now) const noexcept {
+    return oldest_idle_ != nowhere && cells_[oldest_idle_].rates.idle(now);
+  }
   [[nodiscard]] bool forget_one(instant now);
+  void prepare(tenant_cell& made, std::uint64_t key, instant now) const noexcept;
   [[nodiscard]] std::uint32_t make(std::uint64_t key, instant now);
   [[nodiscard]] std::uint32_t open_flow(std::uint32_t index, std::size_t c);
   [[nodiscard]] const setting& setting_of(std::uint64_t key) const noexcept;
@@ -93,6 +100,8 @@ class tenant_table {
   key_table named_;
   std::vector<setting> settings_;
   std::size_t most_ = 0;
+  /// What `look` gives for strangers.
+  std::uint32_t scratch_ = nowhere;
   std::uint32_t oldest_idle_ = nowhere;
   std::uint32_t newest_idle_ = nowhere;
 };

@@ -83,11 +83,16 @@ admission_result bulkhead::try_admit(const cost& asked, workload as, const admit
   return detail::permit_access::make(*gate_, *admitted);
 }
 
+expected<forecast, rejection> bulkhead::would_admit(const cost& asked, workload as, const admit_options& options) const {
+  return gate_->forecast(request_for(asked, as, options));
+}
+
 expected<run_id, error> bulkhead::open_run(const run_options& what) { return gate_->open_run(what); }
 expected<void, error> bulkhead::extend_run(run_id which, const spending& more) { return gate_->extend_run(which, more); }
 bool bulkhead::close_run(run_id which) { return gate_->close_run(which); }
 std::optional<run_balance> bulkhead::balance(run_id which) const { return gate_->balance(which); }
 void bulkhead::pause(duration length) { gate_->pause(length); }
+void bulkhead::report_limits(const provider_limits& said) { gate_->report_limits(said); }
 void bulkhead::signal(provider_signal what) { gate_->signal({}, what); }
 std::vector<decision> bulkhead::recent_decisions() const { return gate_->recent_decisions(); }
 

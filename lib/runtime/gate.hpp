@@ -69,6 +69,8 @@ class gate {
   bool close_run(run_id which);
   [[nodiscard]] std::optional<run_balance> balance(run_id which) const;
   void pause(duration length);
+  void report_limits(const provider_limits& said);
+  [[nodiscard]] expected<sluice::forecast, rejection> forecast(const core::request& what) const;
   void signal(core::request_id id, provider_signal what);
   [[nodiscard]] std::vector<decision> recent_decisions() const;
   void start_recording(std::size_t most_bytes);

@@ -55,6 +55,27 @@ void gate::pause(duration length) {
   left.carry_out();
 }
 
+void gate::report_limits(const provider_limits& said) {
+  aftermath left(*this);
+  const instant now = time_->now();
+  {
+    const std::lock_guard lock(mutex_);
+    core_.report_limits(said, now, effects_);
+    needs_time_.store(core_.needs_time(), std::memory_order_relaxed);
+    apply(left);
+    note_idle(left);
+  }
+  left.carry_out();
+}
+
+expected<sluice::forecast, rejection> gate::forecast(const core::request& what) const {
+  const instant now = time_->now();
+  const std::lock_guard lock(mutex_);
+  const auto told = core_.forecast(what, now);
+  if (told) return *told;
+  return unexpected<rejection>(refusal(told.error()));
+}
+
 void gate::signal(core::request_id id, provider_signal what) {
   aftermath left(*this);
   {

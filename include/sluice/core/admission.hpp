@@ -8,6 +8,7 @@
 #include <sluice/core/decision.hpp>
 #include <sluice/core/error.hpp>
 #include <sluice/core/expected.hpp>
+#include <sluice/core/forecast.hpp>
 #include <sluice/core/policy.hpp>
 #include <sluice/core/provider_limits.hpp>
 #include <sluice/core/request.hpp>
@@ -170,6 +171,12 @@ class admission {
   /// The latest instant that an event has brought.
   [[nodiscard]] instant now() const noexcept;
   [[nodiscard]] sluice::statistics statistics() const;
+
+  /// What `arrive` would answer at `now`, as long as nothing else happens, without anything being changed; or the decision that
+  /// would turn it away. What is due by then is not done first: waiters whose time is over, limits that would move. Where it is
+  /// said to wait behind others, it may still be that it passes them.
+  /// O(log n + K); where a queue is full or a head waits for room, O(n log n) once.
+  [[nodiscard]] expected<sluice::forecast, decision> forecast(const request& what, instant now) const;
 
   /// The explain record of a request that waits or holds. Nothing for one that is not known.
   [[nodiscard]] std::optional<decision> explain(request_id id) const;

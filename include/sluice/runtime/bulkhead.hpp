@@ -6,8 +6,10 @@
 #include <sluice/core/cost.hpp>
 #include <sluice/core/decision.hpp>
 #include <sluice/core/expected.hpp>
+#include <sluice/core/forecast.hpp>
 #include <sluice/core/model.hpp>
 #include <sluice/core/policy.hpp>
+#include <sluice/core/provider_limits.hpp>
 #include <sluice/core/run.hpp>
 #include <sluice/core/statistics.hpp>
 #include <sluice/core/tenant.hpp>
@@ -104,6 +106,12 @@ class bulkhead {
   [[nodiscard]] expected<permit, rejection> try_admit(const cost& asked, workload as = interactive,
                                                       const admit_options& options = {});
 
+  /// What `admit` would answer if it were asked now and nothing else happened meanwhile: that it would start at once, that it would
+  /// wait, and for how long as far as that is known, or the rejection. Changes nothing. A cheap question, though under the lock of all
+  /// others: see `core::admission::forecast`.
+  [[nodiscard]] expected<forecast, rejection> would_admit(const cost& asked, workload as = interactive,
+                                                          const admit_options& options = {}) const;
+
   /// The same for any completion token: the signature is `void(expected<permit, rejection>)`. The handler is called
   /// exactly once, through its associated executor (by default the bulkhead's), never within this call. A handler that is dropped
   /// by its context without being called gives its capacity back.
@@ -130,9 +138,12 @@ class bulkhead {
   /// The account of an open run.
   [[nodiscard]] std::optional<run_balance> balance(run_id which) const;
 
-  /// The provider asked for a pause (`Retry-After`): nothing starts for so long. A shorter one than one in force changes
-  /// nothing, but a length of zero lifts it.
+  /// The provider asked for a pause (`Retry-After`): nothing starts for so long, and after that starts are spaced
+  /// (`policy::reopening`). A shorter one than one in force changes nothing, but a length of zero lifts both.
   void pause(duration length);
+  /// What the provider said about its limits in the headers of an answer. It holds beside `policy::rates`, only ever
+  /// lowers what may start, and is forgotten when it is not said again for ten minutes: see `core::admission::report_limits`.
+  void report_limits(const provider_limits& said);
   /// The provider signalled trouble, in answer to no permit in particular; `permit::signal` is more exact.
   void signal(provider_signal what);
 
