@@ -43,7 +43,7 @@ expected<reply, failure> decode(exchange& from, std::string body, const endpoint
   decoder->complete();
   const auto& reported = decoder->reported();
   if (reported) from.account.reported(*reported);
-  if (!reported || !reported->output_tokens) from.account.produced(estimate_tokens(decoder->produced_bytes()));
+  if (!reported || !reported->output_tokens) from.account.saw(decoder->answer, decoder->produced_bytes());
   from.account.complete();
   decoder->answer.usage = from.account.taken();
   decoder->answer.request_id = request_id_of(from.answer->headers());

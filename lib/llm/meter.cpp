@@ -16,6 +16,12 @@ void meter::produced(std::int64_t output) {
   reconcile();
 }
 
+void meter::saw(const reply& so_far, std::int64_t produced_bytes) {
+  const std::int64_t output = seen_.count(so_far, produced_bytes, *reserved_.ratios);
+  // An answer may end without a word; its prompt has been processed all the same.
+  if (output > 0 || so_far.finish != finish_reason::none) produced(output);
+}
+
 void meter::reported(const usage_report& figures) {
   reported_ = figures;
   output_ = std::max(output_, figures.output_tokens.value_or(0));
@@ -44,9 +50,10 @@ token_usage meter::taken() const noexcept {
   token_usage seen;
   seen.estimated = !reported_ || !reported_->input_tokens || !reported_->output_tokens;
   if (prompt_done_ || reported_) seen.input_tokens = input();
-  if (prompt_done_) seen.output_tokens = output_;
+  seen.output_tokens = output_;
   if (reported_) {
-    seen.output_tokens = reported_->output_tokens.value_or(output_);
+    if (complete_) seen.output_tokens = reported_->output_tokens.value_or(output_);
+    seen.estimated = seen.estimated || seen.output_tokens != *reported_->output_tokens;
     seen.cached_tokens = std::min(reported_->cached_tokens, seen.input_tokens);
     seen.reasoning_tokens = std::min(reported_->reasoning_tokens, seen.output_tokens);
   }

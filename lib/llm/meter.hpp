@@ -7,6 +7,7 @@
 #include <sluice/llm/reply.hpp>
 #include <sluice/runtime/permit.hpp>
 
+#include "llm/output_counter.hpp"
 #include "llm/reservation.hpp"
 #include "llm/usage_report.hpp"
 
@@ -29,13 +30,17 @@ class meter {
 
   /// The prompt has been processed; `output` tokens have been produced so far, by estimate.
   void produced(std::int64_t output);
-  /// The provider's own figures; the last ones hold. What they leave out stays an estimate.
+  /// The same by the answer so far, and the bytes of all that has come of it; nothing as long as it says nothing.
+  void saw(const reply& so_far, std::int64_t produced_bytes);
+  /// The provider's own figures so far; the last ones hold. What they leave out stays an estimate, and until `complete` they are no
+  /// less than what was seen since.
   void reported(const usage_report& figures);
 
   /// What was taken, as far as is known now.
   [[nodiscard]] token_usage taken() const noexcept;
 
-  /// The answer has come to its end: the exchange is a sample of what such exchanges take.
+  /// The answer has come to its end: what was reported is the last word, and the exchange a sample of what such
+  /// exchanges take.
   void complete() noexcept { complete_ = true; }
   /// Settles. Harmless when it has ended.
   void end() noexcept;
@@ -47,6 +52,7 @@ class meter {
   permit held_;
   reservation reserved_;
   std::int64_t every_;
+  output_counter seen_;
   std::int64_t output_ = 0;
   std::int64_t reconciled_ = 0;
   std::optional<usage_report> reported_;

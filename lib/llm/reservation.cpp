@@ -98,6 +98,7 @@ expected<reservation, failure> reserve(const request& asked, const call_options&
   made.model = key_of(asked.model);
   made.output_limit = asked.max_output_tokens.value_or(0);
   const character_estimator* const built_in = rules.estimator.target<character_estimator>();
+  made.ratios = built_in != nullptr && built_in->ratios ? &*built_in->ratios : &ratios_for(asked.model);
   if (built_in != nullptr && rules.learn_from_usage) {
     made.pupil = &learned;
     made.output_kind = kind_of(asked, how);

@@ -22,6 +22,8 @@ struct reservation {
   std::int64_t input_tokens = 0;
   /// The limit on the output of one answer that goes with the request; zero: none.
   std::int64_t output_limit = 0;
+  /// By which the output is counted while it comes; as long-lived as the options.
+  const text_ratios* ratios = &families::generic;
 
   /// Who learns from the exchange when it has ended well: nobody, as a rule, when the caller estimates. It must live
   /// until then.

@@ -151,10 +151,8 @@ bool stream_call::take_event(const sse_event& event) {
 
 void stream_call::account() {
   if (!exchange_) return;
-  const std::int64_t produced = estimate_tokens(decoder_->produced_bytes());
   if (decoder_->reported()) exchange_->account.reported(*decoder_->reported());
-  // An answer may end without a word; its prompt has been processed all the same.
-  if (produced > 0 || decoder_->finished()) exchange_->account.produced(produced);
+  exchange_->account.saw(decoder_->answer, decoder_->produced_bytes());
   decoder_->answer.usage = exchange_->account.taken();
 }
 
@@ -180,6 +178,7 @@ void stream_call::end_of_body() {
 }
 
 void stream_call::finish() {
+  if (decoder_->finished()) exchange_->account.complete();
   account();
   // The only proof that the answer is whole is that the model says why it stopped.
   if (!decoder_->finished()) {
@@ -188,7 +187,6 @@ void stream_call::finish() {
                         call_phase::answering));
   }
   decoder_->complete();
-  exchange_->account.complete();
   rest_ = std::move(exchange_->answer);
   exchange_.reset();
   for (const tool_call& made : decoder_->answer.tool_calls) ready_.emplace_back(made);

@@ -124,7 +124,7 @@ TEST_CASE("a 200 that is no answer") {
 
 TEST_CASE("usage that the provider does not send is estimated, and marked") {
   call_fixture f;
-  f.transport.add(plain(R"({"choices":[{"message":{"content":"12345678"},"finish_reason":"stop"}]})"));
+  f.transport.add(plain(R"({"choices":[{"message":{"content":"abcdefgh"},"finish_reason":"stop"}]})"));
   const auto chat = f.start(f.caller.chat(question()));
   REQUIRE((chat->value && chat->value->has_value()));
   CHECK((*chat->value)->usage == sluice::llm::token_usage{1'004, 2, 0, 0, true});
@@ -135,7 +135,7 @@ TEST_CASE("a figure that is missing or negative is estimated, and no part is lar
   using sluice::llm::token_usage;
   const auto usage_of = [](const std::string& usage) {
     call_fixture f;
-    f.transport.add(plain(R"({"choices":[{"message":{"content":"12345678"},"finish_reason":"stop"}],"usage":)" + usage + "}"));
+    f.transport.add(plain(R"({"choices":[{"message":{"content":"abcdefgh"},"finish_reason":"stop"}],"usage":)" + usage + "}"));
     const auto chat = f.start(f.caller.chat(question()));
     REQUIRE((chat->value && chat->value->has_value()));
     CHECK(f.consumed() == (*chat->value)->usage.input_tokens + (*chat->value)->usage.output_tokens);

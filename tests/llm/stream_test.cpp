@@ -152,18 +152,18 @@ TEST_CASE("the hold: all of it first, the output at the first token, less while 
 }
 
 TEST_CASE("usage that is not sent is estimated, and marked") {
-  const auto out = play(streamed().with_chunk(text_chunk("12345678") + stop + done));
-  CHECK(out.seen == "12345678{2}.");
+  const auto out = play(streamed().with_chunk(text_chunk("abcdefgh") + stop + done));
+  CHECK(out.seen == "abcdefgh{2}.");
   CHECK(out.result.usage == sluice::llm::token_usage{1'004, 2, 0, 0, true});
   CHECK(out.consumed == 1'006);
 }
 
 TEST_CASE("a stream whose usage lacks a figure has it estimated") {
   const auto usage = [](const std::string& figures) { return "data: {\"choices\":[],\"usage\":{" + figures + "}}\n\n"; };
-  const auto input_only = play(streamed().with_chunk(text_chunk("12345678") + stop + usage("\"prompt_tokens\":900") + done));
+  const auto input_only = play(streamed().with_chunk(text_chunk("abcdefgh") + stop + usage("\"prompt_tokens\":900") + done));
   CHECK(input_only.result.usage == sluice::llm::token_usage{900, 2, 0, 0, true});
   CHECK(input_only.consumed == 902);
-  const auto output_only = play(streamed().with_chunk(text_chunk("12345678") + stop + usage("\"completion_tokens\":40") + done));
+  const auto output_only = play(streamed().with_chunk(text_chunk("abcdefgh") + stop + usage("\"completion_tokens\":40") + done));
   CHECK(output_only.result.usage == sluice::llm::token_usage{1'004, 40, 0, 0, true});
   CHECK(output_only.consumed == 1'044);
 }
@@ -266,7 +266,7 @@ TEST_CASE("a server that refuses to be asked for usage is asked once") {
 
 TEST_CASE("a stream that is dropped closes its exchange, and is charged what was seen") {
   call_fixture f;
-  f.transport.add(streamed().with_chunk(text_chunk("12345678")).with_silence());
+  f.transport.add(streamed().with_chunk(text_chunk("abcdefgh")).with_silence());
   {
     auto stream = open(f);
     static_cast<void>(f.start(stream.next()));
@@ -281,7 +281,7 @@ TEST_CASE("a stream that is dropped closes its exchange, and is charged what was
 TEST_CASE("cancelled while it waits for more: closed, charged, and the permit is back at once") {
   for (const auto as : {sluice::interactive, sluice::batch}) {
     call_fixture f;
-    f.transport.add(streamed().with_chunk(text_chunk("12345678")).with_silence());
+    f.transport.add(streamed().with_chunk(text_chunk("abcdefgh")).with_silence());
     auto stream = open(f, {.workload = as});
     static_cast<void>(f.start(stream.next()));
     const auto step = f.start(stream.next());
@@ -295,7 +295,7 @@ TEST_CASE("cancelled while it waits for more: closed, charged, and the permit is
     const auto again = f.start(stream.next());
     REQUIRE((again->value && !again->value->has_value()));
     CHECK(again->value->error().is(errc::cancelled));
-    CHECK(again->value->error().partial->text == "12345678");
+    CHECK(again->value->error().partial->text == "abcdefgh");
   }
 }
 
