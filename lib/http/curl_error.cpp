@@ -95,7 +95,7 @@ errc kind_of(CURLcode result, bool connected) noexcept {
     case CURLE_RECV_ERROR:
     case CURLE_PARTIAL_FILE:
     case CURLE_HTTP2_STREAM:
-    case CURLE_SSL_SHUTDOWN_FAILED: return errc::connection_lost;
+    case CURLE_SSL_SHUTDOWN_FAILED: return connected ? errc::connection_lost : errc::connect_failed;
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL: return connected ? errc::protocol_error : errc::invalid_argument;
     case CURLE_FILESIZE_EXCEEDED: return errc::too_large;

@@ -18,7 +18,7 @@ void cancel(started<T>& what, asio::cancellation_type kind = asio::cancellation_
 
 }  // namespace
 
-TEST_CASE_FIXTURE(loop_fixture, "cancelled before it was driven, nothing is sent") {
+TEST_CASE_FIXTURE(loop_fixture, "time 5: cancelled before it was driven, nothing is sent") {
   raw_server server(loop, [&](raw_connection& c) -> asio::awaitable<void> { co_await c.closed(); });
   auto running = start(fetch(*client, request("GET", server.url())));
   // The coroutine's first step; libcurl's first step is queued behind it.
@@ -30,7 +30,7 @@ TEST_CASE_FIXTURE(loop_fixture, "cancelled before it was driven, nothing is sent
   CHECK(time.armed() == 0);
 }
 
-TEST_CASE_FIXTURE(loop_fixture, "cancelled while the name is looked up, it ends at once") {
+TEST_CASE_FIXTURE(loop_fixture, "time 5: cancelled while the name is looked up, it ends at once") {
   const int before = open_descriptors();
   auto running = start(fetch(*client, request("GET", "http://no-such-host.invalid/")));
   while (time.armed() == 0) loop.poll_one();
@@ -43,7 +43,7 @@ TEST_CASE_FIXTURE(loop_fixture, "cancelled while the name is looked up, it ends 
   while (open_descriptors() > before) std::this_thread::yield();
 }
 
-TEST_CASE_FIXTURE(loop_fixture, "cancelled while connecting, it ends at once and leaves no descriptor") {
+TEST_CASE_FIXTURE(loop_fixture, "time 5: cancelled while connecting, it ends at once and leaves no descriptor") {
   const deaf_server deaf;
   const int before = open_descriptors();
   auto running = start(fetch(*client, request("GET", deaf.url())));
@@ -56,7 +56,7 @@ TEST_CASE_FIXTURE(loop_fixture, "cancelled while connecting, it ends at once and
   CHECK(time.armed() == 0);
 }
 
-TEST_CASE_FIXTURE(loop_fixture, "cancelled while sending, the server sees the connection close") {
+TEST_CASE_FIXTURE(loop_fixture, "time 5: cancelled while sending, the server sees the connection close") {
   bool connected = false;
   bool closed = false;
   asio::steady_timer bell(loop, asio::steady_timer::time_point::max());
@@ -80,7 +80,7 @@ TEST_CASE_FIXTURE(loop_fixture, "cancelled while sending, the server sees the co
   CHECK(running->value.value().failure.is(errc::cancelled));
 }
 
-TEST_CASE_FIXTURE(loop_fixture, "cancelled before the first byte, the server sees the connection close") {
+TEST_CASE_FIXTURE(loop_fixture, "time 5: cancelled before the first byte, the server sees the connection close") {
   bool asked = false;
   bool closed = false;
   raw_server server(loop, [&](raw_connection& c) -> asio::awaitable<void> {
@@ -99,7 +99,7 @@ TEST_CASE_FIXTURE(loop_fixture, "cancelled before the first byte, the server see
   }
 }
 
-TEST_CASE_FIXTURE(loop_fixture, "cancelled in mid-body, the reader learns it and the server sees the connection close") {
+TEST_CASE_FIXTURE(loop_fixture, "time 5: cancelled in mid-body, the reader learns it and the server sees the connection close") {
   bool closed = false;
   raw_server server(loop, [&](raw_connection& c) -> asio::awaitable<void> {
     co_await c.read_request();
@@ -121,7 +121,7 @@ TEST_CASE_FIXTURE(loop_fixture, "cancelled in mid-body, the reader learns it and
   CHECK(run((*head)->read()).error().is(errc::cancelled));
 }
 
-TEST_CASE_FIXTURE(loop_fixture, "destroying an answer before its end closes its connection") {
+TEST_CASE_FIXTURE(loop_fixture, "time 5: destroying an answer before its end closes its connection") {
   bool closed = false;
   raw_server server(loop, [&](raw_connection& c) -> asio::awaitable<void> {
     co_await c.read_request();
@@ -148,7 +148,7 @@ TEST_CASE_FIXTURE(loop_fixture, "destroying an answer that was read to its end k
   CHECK(server.accepted() == 1);
 }
 
-TEST_CASE_FIXTURE(loop_fixture, "a paused answer can be cancelled") {
+TEST_CASE_FIXTURE(loop_fixture, "time 5: a paused answer can be cancelled") {
   curl_options small;
   small.read_buffer = 1000;
   auto narrow = make_curl_transport(loop.get_executor(), time, small);

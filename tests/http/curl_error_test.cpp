@@ -22,6 +22,8 @@ TEST_CASE("each of libcurl's failures has its kind") {
 TEST_CASE("what the same failure means depends on whether there was a connection") {
   CHECK(kind_of(CURLE_OPERATION_TIMEDOUT, false) == errc::connect_timeout);
   CHECK(kind_of(CURLE_OPERATION_TIMEDOUT, true) == errc::total_timeout);
+  CHECK(kind_of(CURLE_RECV_ERROR, false) == errc::connect_failed);
+  CHECK(kind_of(CURLE_RECV_ERROR, true) == errc::connection_lost);
   CHECK(kind_of(CURLE_UNSUPPORTED_PROTOCOL, false) == errc::invalid_argument);
   CHECK(kind_of(CURLE_UNSUPPORTED_PROTOCOL, true) == errc::protocol_error);
 }

@@ -108,7 +108,7 @@ TEST_CASE_FIXTURE(loop_fixture, "a body without end is cut off at its limit") {
   run_until([&] { return server.open() == 0; });
 }
 
-TEST_CASE_FIXTURE(loop_fixture, "a server that closes while the request is still being sent is an error, not a signal") {
+TEST_CASE_FIXTURE(loop_fixture, "curl 5: a server that closes while the request is still being sent is an error, not a signal") {
   raw_server server(loop, [&](raw_connection& c) -> asio::awaitable<void> {
     c.socket().set_option(asio::socket_base::linger(true, 0));
     co_return;
@@ -122,6 +122,46 @@ TEST_CASE_FIXTURE(loop_fixture, "a name that does not exist is told apart from a
   const whole got = run(fetch(*client, request("GET", "http://no-such-host.invalid:1/")));
   CHECK(got.failure.is(errc::host_not_found));
   CHECK(got.failure.message().starts_with("no-such-host.invalid:1: "));
+}
+
+TEST_CASE_FIXTURE(loop_fixture, "an answer that comes before the request's body was read counts, and its connection is not used again") {
+  raw_server server(loop, [&](raw_connection& c) -> asio::awaitable<void> {
+    asio::error_code wrong;
+    std::string head;
+    co_await asio::async_read_until(c.socket(), asio::dynamic_buffer(head, 100'000), "\r\n\r\n",
+                                    asio::redirect_error(asio::use_awaitable, wrong));
+    co_await c.write(answer_with("slow down", "Retry-After: 7\r\n", "429 Too Many Requests"));
+    co_await c.closed();
+  });
+  request what("POST", server.url());
+  what.set_body(std::string(8'000'000, 'b'));
+  for (int i = 1; i <= 3; ++i) {
+    auto head = run(client->send(what));
+    REQUIRE(head.has_value());
+    CHECK((*head)->status() == 429);
+    CHECK((*head)->header_value("retry-after") == "7");
+    CHECK(run(read_all(**head)).value() == "slow down");
+    run_until([&] { return server.open() == 0; });
+    CHECK(server.accepted() == i);
+  }
+}
+
+TEST_CASE_FIXTURE(loop_fixture, "a head of a megabyte or two is an error that says what is too large") {
+  for (const std::size_t size : {120'000u, 1'000'000u, 2'000'000u}) {
+    CAPTURE(size);
+    raw_server one_line(loop, sends("HTTP/1.1 200 OK\r\nX-Long: " + std::string(size, 'x') + "\r\n\r\n"));
+    const whole line = run(fetch(*client, request("GET", one_line.url())));
+    CHECK(line.failure.is(errc::too_large));
+    CHECK(line.failure.message().find("102,400 bytes a line") != std::string::npos);
+  }
+  curl_options narrow;
+  narrow.max_header_bytes = 1'000;
+  auto strict = make_curl_transport(loop.get_executor(), time, narrow);
+  raw_server server(loop, sends(answer_with("ok", "X-Long: " + std::string(1'000, 'x') + "\r\n")));
+  const whole got = run(fetch(*strict, request("GET", server.url())));
+  CHECK(got.failure.is(errc::too_large));
+  CHECK(got.failure.message().ends_with("the answer's head is longer than curl_options::max_header_bytes (1,000)"));
+  CHECK(run(fetch(*client, request("GET", server.url()))).body == "ok");
 }
 
 TEST_CASE_FIXTURE(loop_fixture, "a server that does not speak TLS is told apart") {

@@ -24,7 +24,7 @@ constexpr const char* paths[] = {"/silent", "/half", "/flood"};
 
 }  // namespace
 
-TEST_CASE_FIXTURE(loop_fixture, "a transport destroyed with exchanges running cancels them all") {
+TEST_CASE_FIXTURE(loop_fixture, "curl 10: a transport destroyed with exchanges running cancels them all") {
   raw_server server(loop, stall);
   std::vector<std::shared_ptr<started<whole>>> all;
   for (int i = 0; i < 30; ++i) all.push_back(start(fetch(*client, request("GET", server.url(paths[i % 3])))));
@@ -53,7 +53,7 @@ TEST_CASE_FIXTURE(loop_fixture, "an answer may outlive its transport, and an awa
   CHECK(run(std::move(late)).error().is(errc::cancelled));
 }
 
-TEST_CASE("the loop may be destroyed first, with exchanges in every state") {
+TEST_CASE("curl 10: the loop may be destroyed first, with exchanges in every state") {
   testing::manual_time_source time;
   for (int steps = 0; steps < 60; steps += 3) {
     auto loop = std::make_unique<asio::io_context>(1);

@@ -95,7 +95,7 @@ TEST_CASE_FIXTURE(limits_fixture, "nothing back within the first-byte limit") {
   run_until([&] { return time.armed() == 0; });
 }
 
-TEST_CASE_FIXTURE(limits_fixture, "silence in mid-answer ends at the idle limit, a trickle does not") {
+TEST_CASE_FIXTURE(limits_fixture, "time 2: silence in mid-answer ends at the idle limit, a trickle does not") {
   auto running = start(fetch(*client, what));
   run_until([&] { return peer.asked; });
   peer.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n");
@@ -112,7 +112,7 @@ TEST_CASE_FIXTURE(limits_fixture, "silence in mid-answer ends at the idle limit,
   check(running->value.value().failure, errc::idle_timeout, "silent for limits.idle (3 s) after 5 bytes of the body");
 }
 
-TEST_CASE_FIXTURE(limits_fixture, "a trickle ends at the total limit") {
+TEST_CASE_FIXTURE(limits_fixture, "time 2: a trickle ends at the total limit") {
   what.limits.total = 60s;
   auto running = start(fetch(*client, what));
   run_until([&] { return peer.asked; });

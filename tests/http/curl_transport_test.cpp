@@ -89,17 +89,69 @@ TEST_CASE_FIXTURE(loop_fixture, "methods are sent as named, one after the other 
                                           "POST / with a body", "DELETE / with a body"});
 }
 
-TEST_CASE_FIXTURE(loop_fixture, "a large body is sent at once, without waiting for 100 Continue") {
+TEST_CASE_FIXTURE(loop_fixture, "curl 8: no body waits for 100 Continue, whatever its size") {
   std::string seen;
   raw_server server(loop, [&](raw_connection& c) -> asio::awaitable<void> {
     seen = co_await c.read_request();
     co_await c.write(answer_with("ok"));
   });
-  request what("POST", server.url());
-  what.set_body(std::string(3'000'000, 'b'));
-  CHECK(run(fetch(*client, what)).body == "ok");
-  CHECK(seen.size() > 3'000'000);
-  CHECK(seen.substr(0, 500).find("Expect") == seen.npos);
+  for (const std::size_t size : {1'025u, 524'287u, 524'288u, 1'048'575u, 1'048'576u, 1'048'577u, 3'000'000u}) {
+    CAPTURE(size);
+    request what("POST", server.url());
+    what.set_body(std::string(size, 'b'));
+    CHECK(run(fetch(*client, what)).body == "ok");
+    CHECK(seen.size() > size);
+    CHECK(seen.substr(0, 500).find("Expect") == seen.npos);
+  }
+}
+
+TEST_CASE_FIXTURE(loop_fixture, "curl 9: no redirect is followed, so that no other host is shown the key") {
+  raw_server other(loop, [](raw_connection& c) -> asio::awaitable<void> { co_await c.read_request(); });
+  std::string status;
+  raw_server server(loop, [&](raw_connection& c) -> asio::awaitable<void> {
+    for (;;) {
+      if ((co_await c.read_request()).empty()) co_return;
+      co_await c.write(answer_with("", "Location: " + other.url("/stolen") + "\r\n", status));
+    }
+  });
+  for (const char* each : {"301 Moved", "302 Found", "303 See Other", "307 Temporary Redirect", "308 Permanent Redirect"}) {
+    status = each;
+    request what("POST", server.url());
+    what.add_header("Authorization", "Bearer key").set_body("{}");
+    auto head = run(client->send(what));
+    REQUIRE(head.has_value());
+    CHECK(std::to_string((*head)->status()) == status.substr(0, 3));
+    CHECK((*head)->header_value("location") == other.url("/stolen"));
+    CHECK(run(read_all(**head)).value().empty());
+  }
+  CHECK(other.accepted() == 0);
+}
+
+TEST_CASE_FIXTURE(loop_fixture, "the user agent is the option's, unless the request names its own") {
+  std::string seen;
+  raw_server server(loop, [&](raw_connection& c) -> asio::awaitable<void> {
+    for (;;) {
+      seen = co_await c.read_request();
+      if (seen.empty()) co_return;
+      co_await c.write(answer_with("ok"));
+    }
+  });
+  const auto agent_of = [&](transport& over, request what) {
+    CHECK(run(fetch(over, std::move(what))).body == "ok");
+    const std::size_t at = seen.find("\r\nUser-Agent: ");
+    return at == seen.npos ? std::string("none") : seen.substr(at + 14, seen.find('\r', at + 2) - at - 14);
+  };
+  CHECK(agent_of(*client, request("GET", server.url())) == default_user_agent());
+  curl_options options;
+  options.user_agent = "program/2 (of mine)";
+  auto named = make_curl_transport(loop.get_executor(), time, options);
+  CHECK(agent_of(*named, request("GET", server.url())) == "program/2 (of mine)");
+  request own("GET", server.url());
+  own.add_header("User-Agent", "own/1");
+  CHECK(agent_of(*named, own) == "own/1");
+  options.user_agent.clear();
+  auto silent = make_curl_transport(loop.get_executor(), time, options);
+  CHECK(agent_of(*silent, request("GET", server.url())) == "none");
 }
 
 TEST_CASE_FIXTURE(loop_fixture, "statuses are answers, and a redirect is not followed") {
@@ -174,7 +226,7 @@ TEST_CASE_FIXTURE(loop_fixture, "each part of a stream can be read before the ne
   CHECK(run((*head)->read()).value().empty());
 }
 
-TEST_CASE_FIXTURE(loop_fixture, "a gzipped stream is decoded as it comes, not at its end") {
+TEST_CASE_FIXTURE(loop_fixture, "sse 14: a gzipped stream is decoded as it comes, not at its end") {
   std::string seen;
   raw_server server(loop, [&](raw_connection& c) -> asio::awaitable<void> {
     seen = co_await c.read_request();
@@ -243,17 +295,19 @@ TEST_CASE_FIXTURE(loop_fixture, "a reader that is late pauses the connection, an
   CHECK(largest <= small.read_buffer);
 }
 
-TEST_CASE_FIXTURE(loop_fixture, "what must not be sent is refused before anything is") {
+TEST_CASE_FIXTURE(loop_fixture, "time 4: what must not be sent, or has no time left, is refused before anything is") {
   raw_server server(loop, [&](raw_connection& c) -> asio::awaitable<void> { co_await c.read_request(); });
   request what("GET", server.url());
   what.add_header("x", "a\r\nHost: evil");
   CHECK(run(fetch(*client, what)).failure.is(errc::invalid_argument));
   CHECK(run(fetch(*client, request("GET", "ftp://127.0.0.1/"))).failure.is(errc::invalid_argument));
   request late("GET", server.url());
-  late.limits.deadline = time.now();
-  const whole refused = run(fetch(*client, late));
-  CHECK(refused.failure.is(errc::deadline_exceeded));
-  CHECK(refused.failure.message().find("before anything was sent") != std::string::npos);
+  for (const instant passed : {time.now(), time.now() - std::chrono::hours(1), instant{}, instant::min()}) {
+    late.limits.deadline = passed;
+    const whole refused = run(fetch(*client, late));
+    CHECK(refused.failure.is(errc::deadline_exceeded));
+    CHECK(refused.failure.message().find("before anything was sent") != std::string::npos);
+  }
   CHECK(server.accepted() == 0);
 }
 

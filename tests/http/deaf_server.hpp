@@ -36,7 +36,8 @@ class deaf_server {
   deaf_server(const deaf_server&) = delete;
   deaf_server& operator=(const deaf_server&) = delete;
 
-  [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(ntohs(address_.sin_port)) + "/"; }
+  [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port()) + "/"; }
+  [[nodiscard]] unsigned short port() const { return ntohs(address_.sin_port); }
 
  private:
   [[nodiscard]] sockaddr* address() { return reinterpret_cast<sockaddr*>(&address_); }

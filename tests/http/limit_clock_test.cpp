@@ -74,7 +74,7 @@ TEST_CASE("a new connection for the same exchange has its own connect limit") {
   CHECK(clock.next() == start + 7s);
 }
 
-TEST_CASE("zero, negative and endless limits do not run") {
+TEST_CASE("time 4: zero, negative and endless limits do not run") {
   http::limits l;
   l.connect = 0s;
   l.first_byte = -1s;

@@ -78,14 +78,14 @@ class raw_connection {
   int number_;
 };
 
-/// Accepts on 127.0.0.1 and runs `script` for each connection, on the test's own loop. A connection is closed when its
+/// Accepts on 127.0.0.1, or the address given, and runs `script` for each connection, on the test's own loop. A connection is closed when its
 /// script ends. Must not outlive the loop.
 class raw_server {
  public:
   using script = std::function<asio::awaitable<void>(raw_connection&)>;
 
-  raw_server(asio::io_context& loop, script each, int backlog = 1024)
-      : state_(std::make_shared<state>(loop, std::move(each), backlog)) {
+  raw_server(asio::io_context& loop, script each, const asio::ip::tcp::endpoint& where = {loopback(), 0})
+      : state_(std::make_shared<state>(loop, std::move(each), where)) {
     asio::co_spawn(loop, accept(state_), asio::detached);
   }
   ~raw_server() {
@@ -105,11 +105,11 @@ class raw_server {
 
  private:
   struct state {
-    state(asio::io_context& loop, script each, int backlog) : acceptor(loop), run(std::move(each)) {
-      const asio::ip::tcp::endpoint any(asio::ip::make_address("127.0.0.1"), 0);
-      acceptor.open(any.protocol());
-      acceptor.bind(any);
-      acceptor.listen(backlog);
+    state(asio::io_context& loop, script each, const asio::ip::tcp::endpoint& where)
+        : acceptor(loop), run(std::move(each)) {
+      acceptor.open(where.protocol());
+      acceptor.bind(where);
+      acceptor.listen(4096);
       port = acceptor.local_endpoint().port();
     }
     asio::ip::tcp::acceptor acceptor;
@@ -118,6 +118,8 @@ class raw_server {
     int accepted = 0;
     int open = 0;
   };
+
+  static asio::ip::address loopback() { return asio::ip::make_address("127.0.0.1"); }
 
   static asio::awaitable<void> accept(std::shared_ptr<state> self) {
     for (;;) {
