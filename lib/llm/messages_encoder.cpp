@@ -151,7 +151,7 @@ class encoder {
     if (asked_.tools.empty()) return;
     for (const tool& offered : asked_.tools) {
       if (offered.strict) {
-        check_.cannot_express("tools: strict of '" + offered.name + "'", "turn it off, and check the arguments");
+        check_.cannot_express("tools['" + offered.name + "'].strict", "turn it off, and check the arguments");
       }
       json made = {{"name", offered.name}};
       if (!offered.description.empty()) made["description"] = offered.description;

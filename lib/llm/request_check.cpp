@@ -94,7 +94,7 @@ json request_check::object(std::string_view text, const std::string& field) {
 }
 
 json request_check::parameters(const tool& offered) {
-  return object(offered.parameters, "tools: the parameters of '" + offered.name + "'");
+  return object(offered.parameters, "tools['" + offered.name + "'].parameters");
 }
 
 json request_check::schema() {

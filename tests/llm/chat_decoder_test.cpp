@@ -62,7 +62,7 @@ TEST_CASE("a plain answer") {
   CHECK(from.decoder.produced_bytes() == 12);
 }
 
-TEST_CASE("a streamed answer, with what servers put between") {
+TEST_CASE("usage 1: a streamed answer, with what servers put between") {
   reader from;
   // Azure begins with filter results and no choices.
   REQUIRE(from.chunk(R"({"choices":[],"prompt_filter_results":[{"prompt_index":0}],"usage":null})"));
@@ -104,7 +104,7 @@ TEST_CASE("content in parts, and choices beyond the first") {
   CHECK_FALSE(from.decoder.finished());
 }
 
-TEST_CASE("tool calls come whole at the end, whatever their shape") {
+TEST_CASE("tools 1, 3, 5, 7, 8: tool calls come whole at the end, whatever their shape") {
   reader from;
   from.delta(R"("content":"Let me see.","tool_calls":[{"index":0,"id":"t1","type":"function","function":{"name":"f","arguments":""}}])");
   from.delta(R"("tool_calls":[{"index":0,"function":{"arguments":"{\"a\":"}}])");
@@ -125,7 +125,7 @@ TEST_CASE("tool calls come whole at the end, whatever their shape") {
   CHECK_FALSE(from.decoder.answer.announced_calls_missing);
 }
 
-TEST_CASE("a whole call in the chunk of the finish reason, and calls that were announced only") {
+TEST_CASE("tools 5, 7, 8: a whole call in the chunk of the finish reason, and calls that were announced only") {
   reader from;
   REQUIRE(from.document(R"({"choices":[{"index":0,"finish_reason":"tool_calls","message":{"content":null,"tool_calls":)"
                         R"([{"id":"x","function":{"name":"f","arguments":"{}"}}]}}]})"));
@@ -137,7 +137,7 @@ TEST_CASE("a whole call in the chunk of the finish reason, and calls that were a
   CHECK(none.decoder.answer.announced_calls_missing);
 }
 
-TEST_CASE("usage: the last report wins, and odd numbers are read where they are clear") {
+TEST_CASE("usage 1, 3, 4: the last report wins, and odd numbers are read where they are clear") {
   reader from;
   CHECK_FALSE(from.decoder.reported().has_value());
   REQUIRE(from.chunk(R"({"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":2}})"));
@@ -152,7 +152,7 @@ TEST_CASE("usage: the last report wins, and odd numbers are read where they are 
   CHECK(usage_of(R"({"prompt_tokens":18446744073709551615,"completion_tokens":[1]})") == usage_report{most, std::nullopt});
 }
 
-TEST_CASE("usage: what is missing, negative or no number is absent, and what came before it stays") {
+TEST_CASE("usage 4: what is missing, negative or no number is absent, and what came before it stays") {
   CHECK(usage_of(R"({"prompt_tokens":-5,"completion_tokens":1})") == usage_report{std::nullopt, 1});
   CHECK(usage_of(R"({"prompt_tokens":"many","completion_tokens":1})") == usage_report{std::nullopt, 1});
   CHECK(usage_of(R"({"prompt_tokens":"nan","completion_tokens":0})") == usage_report{std::nullopt, 0});
@@ -200,4 +200,116 @@ TEST_CASE("members of the wrong kind are passed over") {
   CHECK(from.chunk(R"({"choices":[null,3,{"delta":[],"finish_reason":4,"index":"0"},{"delta":{"content":{"a":1},"tool_calls":[1,{"function":2,"index":"x"}]}}]})")
             .has_value());
   CHECK(from.decoder.answer.text.empty());
+}
+
+TEST_CASE("halves of a surrogate pair in two deltas are one character, a lone one is U+FFFD") {
+  reader from;
+  from.delta(R"("content":"a\ud83d","reasoning":"\ud83d","reasoning_content":"\ud83d")");
+  from.delta(R"("reasoning":"\ude00")");
+  from.delta(R"("content":"\ude00b\ud83dc","tool_calls":[{"index":0,"id":"t","function":{"name":"f","arguments":"{\"s\":\"\ud83d"}}])");
+  from.delta(R"("tool_calls":[{"index":0,"function":{"arguments":"\ude00\"}"}}])");
+  REQUIRE(from.chunk(R"({"id":"\ud83d","model":"\ud83d\ude00","\ud83d":1,"choices":[{"delta":{"content":"\ud83d"},"finish_reason":"stop"}]})"));
+  from.decoder.complete();
+  CHECK(from.decoder.answer.text == "a\xF0\x9F\x98\x80" "b\xEF\xBF\xBD" "c\xEF\xBF\xBD");
+  CHECK(from.decoder.answer.reasoning == "\xF0\x9F\x98\x80");
+  CHECK(from.decoder.answer.tool_calls.at(0).arguments == "{\"s\":\"\xF0\x9F\x98\x80\"}");
+  CHECK(from.decoder.answer.id == "\xEF\xBF\xBD");
+  CHECK(from.decoder.answer.model == "\xF0\x9F\x98\x80");
+  std::string all;
+  for (const stream_event& one : from.events) {
+    if (one.type == stream_event::kind::text) all += one.text;
+  }
+  CHECK(all == from.decoder.answer.text);
+}
+
+TEST_CASE("finish reasons, and how imitators spell them") {
+  const auto of = [](const std::string& reason) {
+    reader from;
+    REQUIRE(from.chunk(R"({"choices":[{"delta":{},"finish_reason":)" + reason + "}]}"));
+    return from.decoder.answer.finish;
+  };
+  for (const char* word : {"\"stop\"", "\"eos\"", "\"eos_token\"", "\"stop_sequence\"", "\"end_turn\""}) CHECK(of(word) == finish_reason::stop);
+  for (const char* word : {"\"length\"", "\"max_tokens\"", "\"model_length\""}) CHECK(of(word) == finish_reason::length);
+  for (const char* word : {"\"tool_calls\"", "\"function_call\"", "\"tool_use\""}) CHECK(of(word) == finish_reason::tool_calls);
+  CHECK(of("\"content_filter\"") == finish_reason::content_filter);
+  CHECK(of("\"refusal\"") == finish_reason::refusal);
+  CHECK(of("\"abort\"") == finish_reason::other);
+  for (const char* word : {"null", "\"\"", "7", "{}"}) CHECK(of(word) == finish_reason::none);
+}
+
+TEST_CASE("a single call, as it was sent before there could be several") {
+  reader from;
+  from.delta(R"("function_call":{"name":"f","arguments":"{\"a\""})");
+  from.delta(R"("function_call":{"arguments":":1}"})");
+  REQUIRE(from.chunk(R"({"choices":[{"delta":{"function_call":null},"finish_reason":"function_call"}]})"));
+  from.decoder.complete();
+  REQUIRE(from.decoder.answer.tool_calls.size() == 1);
+  CHECK(from.decoder.answer.tool_calls[0].id == "call_1");
+  CHECK(from.decoder.answer.tool_calls[0].arguments == R"({"a":1})");
+  CHECK_FALSE(from.decoder.answer.announced_calls_missing);
+}
+
+TEST_CASE("error objects of many servers, and what some put where there is no error") {
+  const auto code_of = [](const std::string& json) {
+    reader from;
+    const auto read = from.chunk(json);
+    return read ? std::string("none") : read.error().message();
+  };
+  // vLLM, llama.cpp, Ollama.
+  CHECK(code_of(R"({"object":"error","message":"too long","type":"BadRequestError","param":null,"code":400})").find("too long") != std::string::npos);
+  CHECK(code_of(R"({"error":{"code":500,"message":"slot unavailable","type":"server_error"}})").find("slot unavailable") != std::string::npos);
+  CHECK(code_of(R"({"error":"model 'x' not found"})").find("model 'x' not found") != std::string::npos);
+  for (const char* absent : {"null", "false", "\"\""}) CHECK(code_of(std::string(R"({"choices":[],"error":)") + absent + "}") == "none");
+}
+
+TEST_CASE("sse 8: the end mark in its forms, and in an answer") {
+  const auto ends = [](const std::string& data, std::string_view type = {}) {
+    std::string text = data;
+    text.append(sluice::llm::sse_parser::padding, '\0');
+    chat_decoder decoder("");
+    std::vector<stream_event> out;
+    const auto read = decoder.event({type, std::string_view(text).substr(0, data.size()), {}, false}, out);
+    return read.has_value() ? (*read ? "over" : "on") : "failed";
+  };
+  CHECK(ends("[DONE]") == std::string("over"));
+  CHECK(ends("[DONE] ") == std::string("over"));
+  CHECK(ends(" [DONE]\r") == std::string("over"));
+  CHECK(ends(R"({"choices":[{"delta":{"content":"[DONE]"}}]})") == std::string("on"));
+  CHECK(ends("[DONE") == std::string("failed"));
+  // Signs of life under names of their own.
+  CHECK(ends("2024-01-01", "heartbeat") == std::string("on"));
+  CHECK(ends("{}", "ping") == std::string("on"));
+  CHECK(ends("overloaded", "error") == std::string("failed"));
+}
+
+TEST_CASE("n > 1: the first choice is the answer, the usage is that of all") {
+  reader from;
+  REQUIRE(from.document(R"({"choices":[{"index":1,"message":{"content":"b"},"finish_reason":"length"},{"index":0,"message":{"content":"a"},"finish_reason":"stop"}],)"
+                        R"("usage":{"prompt_tokens":9,"completion_tokens":20}})"));
+  CHECK(from.decoder.answer.text == "a");
+  CHECK(from.decoder.answer.finish == finish_reason::stop);
+  CHECK(*from.decoder.reported() == usage_report{9, 20});
+}
+
+TEST_CASE("nesting, zeros and length do no harm") {
+  reader deep;
+  const std::string nested = std::string(10'000, '[') + std::string(10'000, ']');
+  REQUIRE(deep.chunk(R"({"logprobs":)" + nested + R"(,"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]})"));
+  CHECK(deep.decoder.answer.text == "x");
+  deep.delta(R"("tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":{"d":)" + nested + "}}}]");
+  deep.decoder.complete();
+  CHECK(deep.decoder.answer.tool_calls.at(0).problem == "the arguments are nested deeper than 512 levels");
+  reader open;
+  CHECK_FALSE(open.chunk(std::string(10'000, '{')).has_value());
+  CHECK_FALSE(open.chunk(R"({"choices":)" + std::string(1'000'000, '[')).has_value());
+
+  reader zeros;
+  zeros.delta(R"("content":"a\u0000b")");
+  CHECK(zeros.decoder.answer.text == std::string("a\0b", 3));
+  CHECK_FALSE(zeros.chunk(std::string("{\"id\":\"a\0b\"}", 12)).has_value());
+
+  reader large;
+  const std::string words(20'000'000, 'w');
+  large.delta("\"content\":\"" + words + "\"");
+  CHECK(large.decoder.answer.text == words);
 }

@@ -63,6 +63,72 @@ TEST_CASE("tools, calls and results") {
   CHECK(encoded(without).find("tool_choice") == std::string::npos);
 }
 
+TEST_CASE("settings that this dialect has a field for") {
+  tool strict("f", "");
+  strict.strict = true;
+  request asked("m");
+  asked.user("x").think("low").on_behalf_of("u1").with_tool(strict).one_call_at_a_time();
+  CHECK(encoded(asked) ==
+        R"({"model":"m","messages":[{"role":"user","content":"x"}],"tools":[{"type":"function","function":{"name":"f","description":"",)"
+        R"("parameters":{"type":"object","properties":{}},"strict":true}}],"parallel_tool_calls":false,"reasoning_effort":"low","user":"u1"})");
+  request schema("m");
+  schema.user("x").one_call_at_a_time().json_output("answer", R"({"type":"object"})");
+  CHECK(encoded(schema) == R"({"model":"m","messages":[{"role":"user","content":"x"}],"response_format":{"type":"json_schema",)"
+                           R"("json_schema":{"name":"answer","strict":true,"schema":{"type":"object"}}}})");
+}
+
+TEST_CASE("pictures, files and parts of the dialect's own") {
+  request asked("m");
+  asked.system("Be brief.").add(message(role::user, "Look:")
+                                    .with(content_part::image_url("https://x.test/a.png"))
+                                    .with(content_part::image("image/png", "AAAA"))
+                                    .with(content_part::file("a.pdf", "application/pdf", "CCCC"))
+                                    .with(content_part::words("and say"))
+                                    .with(content_part::native(dialect::openai_chat, R"({"type":"input_audio"})")));
+  CHECK(encoded(asked) ==
+        R"({"model":"m","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":[{"type":"text","text":"Look:"},)"
+        R"({"type":"image_url","image_url":{"url":"https://x.test/a.png"}},{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}},)"
+        R"({"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,CCCC"}},{"type":"text","text":"and say"},)"
+        R"({"type":"input_audio"}]}]})");
+  for (const role who : {role::system, role::assistant, role::tool}) {
+    message pictured(who, "x");
+    pictured.tool_call_id = "t1";
+    pictured.parts.push_back(content_part::image("image/png", "A"));
+    CHECK(refused(request("m").add(pictured)).find("messages[0].parts[0]: a picture or file of the role") != std::string::npos);
+  }
+}
+
+TEST_CASE("tools 11: ids used twice are made unique, and a failed result says so") {
+  reply answer;
+  answer.tool_calls.emplace_back("t1", "f", "{}");
+  answer.tool_calls.emplace_back("t1", "get weather", "{}");
+  answer.tool_calls.back().valid = false;
+  request asked("m");
+  asked.user("x").assistant(answer).tool_result("t1", "one").tool_result("t1", "no such tool", true);
+  CHECK(encoded(asked) ==
+        R"({"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[)"
+        R"({"id":"t1","type":"function","function":{"name":"f","arguments":"{}"}},)"
+        R"({"id":"t1_2","type":"function","function":{"name":"get_weather","arguments":"{}"}}]},)"
+        R"({"role":"tool","content":"one","tool_call_id":"t1"},{"role":"tool","content":"Error: no such tool","tool_call_id":"t1_2"}]})");
+}
+
+TEST_CASE("the members of an opaque block go into the assistant's message") {
+  message said(role::assistant, "So.");
+  said.opaque.emplace_back(dialect::openai_chat, R"({"reasoning_details":[{"type":"reasoning.encrypted","data":"x"}]})");
+  request asked("m");
+  asked.add(said);
+  CHECK(encoded(asked) == R"({"model":"m","messages":[{"role":"assistant","content":"So.",)"
+                          R"("reasoning_details":[{"type":"reasoning.encrypted","data":"x"}]}]})");
+}
+
+TEST_CASE("an answer that was a refusal is handed back as such") {
+  reply answer;
+  answer.refusal = "I will not.";
+  request asked("m");
+  asked.user("x").assistant(answer);
+  CHECK(encoded(asked).find(R"({"role":"assistant","content":"I will not."})") != std::string::npos);
+}
+
 TEST_CASE("formats and extra fields go verbatim, in place of ours") {
   request asked("m");
   asked.user("x").with_temperature(1).json_output().extra("top_p", "0.9").extra("temperature", "0");
@@ -84,7 +150,7 @@ TEST_CASE("what does not hold is named, and not sent") {
   CHECK(refused(request(fine).limit_output(0)).find("max_output_tokens = 0") != std::string::npos);
   CHECK(refused(request(fine).with_temperature(std::numeric_limits<double>::quiet_NaN())).find("temperature") !=
         std::string::npos);
-  CHECK(refused(request(fine).with_tool(tool("f", "", "{"))).find("the parameters of 'f'") != std::string::npos);
+  CHECK(refused(request(fine).with_tool(tool("f", "", "{"))).find("tools['f'].parameters") != std::string::npos);
   CHECK(refused(request(fine).json_output("answer", "[]")).find("format.schema") != std::string::npos);
   CHECK(refused(request(fine).extra("top_p", "0.9}")).find("top_p") != std::string::npos);
   for (const char* ours : {"model", "messages", "stream", "stream_options"}) {

@@ -69,14 +69,14 @@ using texts = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a CRLF cut between two reads is one line end") {
+TEST_CASE("sse 1: a CRLF cut between two reads is one line end") {
   const std::string_view text = "data: {\"a\":1}\r\n\r\n";
   CHECK(data_of(parse(text)) == texts{"{\"a\":1}"});
   CHECK(data_of(parse(bytes_of(text))) == texts{"{\"a\":1}"});
   CHECK(data_of(parse({"data: x\r", "\n\r", "\ndata: y\r\n\r\n"})) == texts{"x", "y"});
 }
 
-TEST_CASE("LF, CR and CRLF end lines alike, also mixed") {
+TEST_CASE("sse 2, rules 6: LF, CR and CRLF end lines alike, also mixed") {
   const texts both = {"one\ntwo", "three"};
   CHECK(data_of(parse("data: one\ndata: two\n\ndata: three\n\n")) == both);
   CHECK(data_of(parse("data: one\rdata: two\r\rdata: three\r\r")) == both);
@@ -84,7 +84,7 @@ TEST_CASE("LF, CR and CRLF end lines alike, also mixed") {
   CHECK(data_of(parse("data: one\rdata: two\n\rdata: three\r\n\n")) == both);
 }
 
-TEST_CASE("a byte order mark is skipped at the start only") {
+TEST_CASE("sse 3: a byte order mark is skipped at the start only") {
   CHECK(data_of(parse("\xEF\xBB\xBF" "data: x\n\n")) == texts{"x"});
   CHECK(data_of(parse(bytes_of("\xEF\xBB\xBF" "data: x\n\n"))) == texts{"x"});
   CHECK(data_of(parse("data: \xEF\xBB\xBF\n\n")) == texts{"\xEF\xBB\xBF"});
@@ -93,18 +93,18 @@ TEST_CASE("a byte order mark is skipped at the start only") {
   CHECK(data_of(parse(bytes_of("\xEF\xBB" "data: x\n\ndata: y\n\n"))) == texts{"y"});
 }
 
-TEST_CASE("comments and unknown fields are no events") {
+TEST_CASE("sse 4: comments and unknown fields are no events") {
   CHECK(parse(": keep-alive\n\n: again\n\n").empty());
   CHECK(data_of(parse("foo: bar\ndata: x\n: note\nfoo\n\n")) == texts{"x"});
   CHECK(parse(":" + std::string(100'000, 'x') + "\n\n").empty());
 }
 
-TEST_CASE("one space after the colon is dropped, no more") {
+TEST_CASE("sse 5: one space after the colon is dropped, no more") {
   CHECK(data_of(parse("data:x\n\ndata: x\n\ndata:  x\n\ndata:x \n\n")) == texts{"x", "x", " x", "x "});
   CHECK(data_of(parse(bytes_of("data:x\n\ndata: x\n\ndata:  x\n\n"))) == texts{"x", "x", " x"});
 }
 
-TEST_CASE("the examples of the HTML standard") {
+TEST_CASE("sse 6: the examples of the HTML standard") {
   CHECK(data_of(parse("data: YHOO\ndata: +2\ndata: 10\n\n")) == texts{"YHOO\n+2\n10"});
   CHECK(parse(": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n") ==
         std::vector<seen>{{"", "first event", "1", false}, {"", "second event", "", false}, {"", " third event", "", false}});
@@ -129,12 +129,12 @@ TEST_CASE("event names one event, id stays, retry is kept") {
   CHECK(parser.retry() == 2500);
 }
 
-TEST_CASE("a character cut by a read is whole, and foreign line ends are data") {
+TEST_CASE("sse 7, 11, rules 6: a character cut by a read is whole, and foreign line ends are data") {
   CHECK(data_of(parse(bytes_of("data: \xE2\x82\xAC\n\n"))) == texts{"\xE2\x82\xAC"});
   CHECK(data_of(parse("data: a\xE2\x80\xA8" "b\xC2\x85" "c\n\n")) == texts{"a\xE2\x80\xA8" "b\xC2\x85" "c"});
 }
 
-TEST_CASE("what the end of the stream cuts off is offered, and flagged") {
+TEST_CASE("sse 8, 9: what the end of the stream cuts off is offered, and flagged") {
   CHECK(parse("data: a\n\ndata: [DONE]") == std::vector<seen>{{"", "a", "", false}, {"", "[DONE]", "", true}});
   CHECK(parse("data: a\n") == std::vector<seen>{{"", "a", "", true}});
   CHECK(parse("event: x\n").empty());
@@ -142,7 +142,7 @@ TEST_CASE("what the end of the stream cuts off is offered, and flagged") {
   CHECK(parse("").empty());
 }
 
-TEST_CASE("an event beyond the limit is an error, and stays one") {
+TEST_CASE("sse 10: an event beyond the limit is an error, and stays one") {
   const auto outcome = [](std::string_view text, std::size_t limit) {
     sse_parser parser(limit);
     parser.push(text);
@@ -163,7 +163,7 @@ TEST_CASE("an event beyond the limit is an error, and stays one") {
   CHECK(outcome(": 1234567890123456\n", 8).empty());
 }
 
-TEST_CASE("a large event in small pieces arrives whole") {
+TEST_CASE("sse 10: a large event in small pieces arrives whole") {
   const std::string value(5 << 20, 'x');
   const std::string text = "data: " + value + "\n\n";
   std::vector<std::string> pieces;
@@ -171,6 +171,68 @@ TEST_CASE("a large event in small pieces arrives whole") {
   const auto events = parse(pieces);
   REQUIRE(events.size() == 1);
   CHECK(events[0].data == value);
+}
+
+TEST_CASE("fields to the letter of the standard") {
+  // A line without a colon is a field with an empty value; names are taken to the letter.
+  CHECK(data_of(parse("data\n\nDATA: x\n\n data: x\n\ndata : x\n\n")) == texts{""});
+  CHECK(parse("event: a\nevent: b\ndata: x\n\nevent: c\nevent\ndata: y\n\n") ==
+        std::vector<seen>{{"b", "x", "", false}, {"", "y", "", false}});
+  // An id holds from the event that brings it, data or none; an empty one takes it back.
+  CHECK(parse("id: 1\n\ndata: a\n\nid\ndata: b\n\nid: 2\ndata: c") ==
+        std::vector<seen>{{"", "a", "1", false}, {"", "b", "", false}, {"", "c", "2", true}});
+  // The colon's space goes from every field, and a colon in a value stays.
+  CHECK(parse("event:a:b\nid:  7\ndata::\n\n") == std::vector<seen>{{"a:b", ":", " 7", false}});
+  // Zeros and bytes that are no UTF-8 are data.
+  CHECK(data_of(parse(std::string_view("data: a\0\xFF\n\n", 11))) == texts{std::string("a\0\xFF", 3)});
+}
+
+TEST_CASE("sse 10: a line of 100 MB is refused at the limit, whatever it is, and never held") {
+  const std::string piece(1 << 20, 'x');
+  for (const char* start : {"data: ", "event: ", "something: ", "x"}) {
+    CAPTURE(start);
+    sse_parser parser;
+    parser.push(start);
+    REQUIRE(parser.next().has_value());
+    int taken = 0;
+    for (; taken < 100; ++taken) {
+      parser.push(piece);
+      const auto event = parser.next();
+      if (event) continue;
+      CHECK(event.error().is(errc::too_large));
+      break;
+    }
+    // Of a line that is no data the name counts too.
+    CHECK(taken == (std::string_view(start) == "data: " ? 16 : 15));
+  }
+  // A comment is dropped as it comes.
+  sse_parser parser;
+  parser.push(":");
+  REQUIRE(parser.next().has_value());
+  for (int i = 0; i < 100; ++i) {
+    parser.push(piece);
+    REQUIRE(parser.next().has_value());
+  }
+}
+
+TEST_CASE("very many events, and very many lines in one, are linear work") {
+  sse_parser parser;
+  const std::string many = [] {
+    std::string text;
+    for (int i = 0; i < 100'000; ++i) text += "data: x\n\n";
+    return text;
+  }();
+  std::int64_t seen_events = 0;
+  for (int i = 0; i < 10; ++i) {
+    parser.push(many);
+    for (auto event = parser.next(); event && *event; event = parser.next()) ++seen_events;
+  }
+  CHECK(seen_events == 1'000'000);
+  std::string lines;
+  for (int i = 0; i < 1'000'000; ++i) lines += "data:\r";
+  const auto one = parse(lines + "\r");
+  REQUIRE(one.size() == 1);
+  CHECK(one[0].data == std::string(999'999, '\n'));
 }
 
 TEST_CASE("zeros follow the data, for parsers that read beyond it") {

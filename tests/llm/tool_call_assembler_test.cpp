@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -42,14 +43,14 @@ std::string problem(std::string_view arguments, finish_reason why = finish_reaso
 
 }  // namespace
 
-TEST_CASE("fragments of one call are joined") {
+TEST_CASE("tools 1: fragments of one call are joined") {
   CHECK(shown(assemble({{{.index = 0, .id = "a", .name = "f", .arguments = ""}},
                         {{.index = 0, .arguments = "{\"ci"}},
                         {{.index = 0, .arguments = "ty\":\"P"}},
                         {{.index = 0, .arguments = "aris\"}"}}})) == "a:f:{\"city\":\"Paris\"} ");
 }
 
-TEST_CASE("calls are kept apart by index, and given in its order") {
+TEST_CASE("tools 2: calls are kept apart by index, and given in its order") {
   CHECK(shown(assemble({{{.index = 0, .id = "a", .name = "f", .arguments = "{\"x\""}},
                         {{.index = 1, .id = "b", .name = "g", .arguments = "{\"y\""}},
                         {{.index = 0, .arguments = ":1}"}},
@@ -60,13 +61,13 @@ TEST_CASE("calls are kept apart by index, and given in its order") {
         "a:f:{} b:g:{} ");
 }
 
-TEST_CASE("an index that is used again with another id and a name is another call") {
+TEST_CASE("rules 5: an index that is used again with another id and a name is another call") {
   CHECK(shown(assemble({{{.index = 0, .id = "a", .name = "f", .arguments = "{}"}},
                         {{.index = 0, .id = "b", .name = "f", .arguments = "{\"n\""}},
                         {{.index = 0, .arguments = ":1}"}}})) == "a:f:{} b:f:{\"n\":1} ");
 }
 
-TEST_CASE("without an index a new id begins a call, and what has no id goes to the last") {
+TEST_CASE("tools 3: without an index a new id begins a call, and what has no id goes to the last") {
   CHECK(shown(assemble({{{.id = "a", .name = "f", .arguments = "{\"x\""}},
                         {{.arguments = ":1}"}},
                         {{.id = "b", .name = "g"}},
@@ -74,21 +75,21 @@ TEST_CASE("without an index a new id begins a call, and what has no id goes to t
   CHECK(shown(assemble({{{.id = "a", .name = "f", .arguments = "{"}}, {{.id = "a", .arguments = "}"}}})) == "a:f:{} ");
 }
 
-TEST_CASE("id and name that are repeated are not joined, and empty ones erase nothing") {
+TEST_CASE("tools 4: id and name that are repeated are not joined, and empty ones erase nothing") {
   CHECK(shown(assemble({{{.index = 0, .id = "a", .name = "f", .arguments = "{"}},
                         {{.index = 0, .id = "a", .name = "f", .arguments = "}"}},
                         {{.index = 0, .id = "", .name = ""}}})) == "a:f:{} ");
   CHECK(shown(assemble({{{.name = "f", .arguments = "{"}}, {{.name = "f", .arguments = "}"}}})) == "call_1:f:{} ");
 }
 
-TEST_CASE("id and name may come late") {
+TEST_CASE("rules 5: id and name may come late") {
   CHECK(shown(assemble({{{.index = 0, .arguments = "{"}},
                         {{.index = 0, .name = "f"}},
                         {{.index = 0, .id = "a", .arguments = "}"}}})) == "a:f:{} ");
   CHECK(shown(assemble({{{.name = "f", .arguments = "{"}}, {{.id = "a", .arguments = "}"}}})) == "a:f:{} ");
 }
 
-TEST_CASE("several whole calls in one delta") {
+TEST_CASE("tools 5: several whole calls in one delta") {
   CHECK(shown(assemble({{{.name = "f", .arguments = "{\"n\":1}", .whole = true},
                          {.name = "f", .arguments = "{\"n\":2}", .whole = true}}})) ==
         "call_1:f:{\"n\":1} call_2:f:{\"n\":2} ");
@@ -96,7 +97,7 @@ TEST_CASE("several whole calls in one delta") {
         "call_1:f:{} call_2:f:{} ");
 }
 
-TEST_CASE("ids are unique") {
+TEST_CASE("tools 11: ids are unique") {
   CHECK(shown(assemble({{{.index = 0, .id = "a", .name = "f"},
                          {.index = 1, .id = "a", .name = "g"},
                          {.index = 2, .id = "a", .name = "h"}}})) == "a:f:{} a_2:g:{} a_3:h:{} ");
@@ -106,7 +107,7 @@ TEST_CASE("ids are unique") {
         "call_2:f:{} call_1:g:{} ");
 }
 
-TEST_CASE("arguments are judged at the end") {
+TEST_CASE("tools 6: arguments are judged at the end") {
   CHECK(problem("") == "");
   CHECK(problem("  ") == "");
   CHECK(problem("{\"a\":1}") == "");
@@ -122,7 +123,7 @@ TEST_CASE("arguments are judged at the end") {
   CHECK(problem("{\"a\":" + deep + "}") == "the arguments are nested deeper than 512 levels");
 }
 
-TEST_CASE("a name that no tool can have makes the call invalid") {
+TEST_CASE("tools 9: a name that no tool can have makes the call invalid") {
   const auto valid = [](std::string_view name) {
     return assemble({{{.index = 0, .id = "a", .name = name, .arguments = "{}"}}}).at(0).valid;
   };
@@ -131,4 +132,30 @@ TEST_CASE("a name that no tool can have makes the call invalid") {
   CHECK_FALSE(valid("get weather"));
   CHECK_FALSE(valid(std::string(200, 'f')));
   CHECK_FALSE(valid("f\n"));
+}
+
+TEST_CASE("very many calls, and very many fragments, are linear work") {
+  tool_call_assembler calls;
+  constexpr std::int64_t many = 50'000;
+  for (std::int64_t i = 0; i < many; ++i) {
+    calls.begin_delta();
+    calls.add({.index = i, .id = "same", .name = "f", .arguments = "{"});
+  }
+  for (std::int64_t i = 0; i < many; ++i) {
+    calls.begin_delta();
+    calls.add({.index = i, .arguments = "}"});
+  }
+  const auto whole = calls.finish(finish_reason::tool_calls);
+  REQUIRE(whole.size() == many);
+  CHECK(whole.front().id == "same");
+  CHECK(whole.back().id == "same_50000");
+  CHECK(whole.back().arguments == "{}");
+
+  tool_call_assembler unnumbered;
+  for (std::int64_t i = 0; i < many; ++i) {
+    unnumbered.begin_delta();
+    const std::string id = "id" + std::to_string(i);
+    unnumbered.add({.id = id, .name = "f"});
+  }
+  CHECK(unnumbered.finish(finish_reason::tool_calls).size() == many);
 }
