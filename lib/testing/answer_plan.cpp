@@ -55,14 +55,32 @@ std::string answer_plan::joined(answer_piece::kind what, std::size_t count, std:
   return all;
 }
 
+std::vector<answer_piece> answer_plan::merged(std::size_t from, std::size_t to) const {
+  std::vector<answer_piece> all;
+  for (; from < std::min(to, pieces.size()); ++from) {
+    const auto& next = pieces[from];
+    if (next.what != answer_piece::kind::call && !all.empty() && all.back().what == next.what &&
+        all.back().call == next.call) {
+      all.back().text += next.text;
+    } else {
+      all.push_back(next);
+    }
+  }
+  return all;
+}
+
 answer_plan plan_answer(const mock_reply& reply, const mock_request& request) {
   answer_plan plan;
   add_split(plan.pieces, answer_piece::kind::reasoning, reply.reasoning);
   add_split(plan.pieces, answer_piece::kind::text, reply.content);
+  add_split(plan.pieces, answer_piece::kind::refusal, reply.refusal);
   plan.calls = reply.calls;
   for (std::size_t i = 0; i < plan.calls.size(); ++i) {
     auto& call = plan.calls[i];
-    if (call.id.empty()) call.id = "call_" + std::to_string(request.number) + "_" + std::to_string(i);
+    if (call.id.empty()) {
+      call.id = request.dialect == mock_dialect::anthropic_messages ? "toolu_" : "call_";
+      call.id += std::to_string(request.number) + "_" + std::to_string(i);
+    }
     plan.pieces.push_back({answer_piece::kind::call, i, {}});
     for (std::string_view left = call.arguments; !left.empty();) {
       const auto fragment = left.substr(0, fragment_size(left));
@@ -70,12 +88,15 @@ answer_plan plan_answer(const mock_reply& reply, const mock_request& request) {
       left.remove_prefix(fragment.size());
     }
   }
-  if (reply.content.empty() && reply.calls.empty()) {
+  if (reply.content.empty() && reply.refusal.empty() && reply.calls.empty()) {
     const auto wanted = reply.word_count >= 0 ? reply.word_count : request.wanted_output_tokens;
     add_words(plan.pieces, wanted >= 0 ? wanted : default_words);
   }
 
-  plan.finish_reason = !reply.finish_reason.empty() ? reply.finish_reason : plan.calls.empty() ? "stop" : "tool_calls";
+  plan.finish_reason = !reply.finish_reason.empty() ? reply.finish_reason
+                       : !plan.calls.empty()        ? "tool_calls"
+                       : !reply.refusal.empty()     ? "refusal"
+                                                    : "stop";
   const auto limit = request.max_output_tokens;
   if (limit >= 0 && plan.pieces.size() > static_cast<std::size_t>(limit)) {
     plan.pieces.resize(static_cast<std::size_t>(limit));

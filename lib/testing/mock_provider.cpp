@@ -2,6 +2,7 @@
 
 #include "testing/loopback_server.hpp"
 #include "testing/provider_engine.hpp"
+#include "testing/unix_bridge.hpp"
 
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
@@ -27,6 +28,9 @@ class mock_provider::impl {
     events.on_closed = [this](std::uint64_t connection) { engine_->closed(connection); };
     server_ = make_loopback_server(*context_, options_.port, std::move(events));
     port_ = server_->port();
+    if (!options_.unix_socket.empty()) {
+      bridge_ = std::make_unique<unix_bridge>(*context_, options_.unix_socket, port_);
+    }
     thread_ = std::thread([this] { context_->run(); });
     thread_id_ = thread_.get_id();
   }
@@ -61,6 +65,7 @@ class mock_provider::impl {
     }
     turned_.notify_all();
     engine_->drop_all();
+    bridge_.reset();
     server_.reset();
     work_.reset();
     const std::lock_guard lock(mutex_);
@@ -95,6 +100,7 @@ class mock_provider::impl {
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   std::unique_ptr<provider_engine> engine_;
   std::unique_ptr<loopback_server> server_;
+  std::unique_ptr<unix_bridge> bridge_;
   std::uint16_t port_ = 0;
   std::thread thread_;
   std::thread::id thread_id_;

@@ -30,6 +30,17 @@ mock_reply mock_reply::with_reasoning(std::string thoughts) && {
   return std::move(*this);
 }
 
+mock_reply mock_reply::with_refusal(std::string said) && {
+  refusal = std::move(said);
+  return std::move(*this);
+}
+
+mock_reply mock_reply::with_cached_tokens(std::int64_t read, std::int64_t written) && {
+  cached_tokens = read;
+  cache_written_tokens = written;
+  return std::move(*this);
+}
+
 mock_reply mock_reply::with_finish_reason(std::string reason) && {
   finish_reason = std::move(reason);
   return std::move(*this);

@@ -1,5 +1,8 @@
 #include "testing/provider_engine.hpp"
 
+#include "testing/cut_answer.hpp"
+#include "testing/wire_time.hpp"
+
 #include <asio/post.hpp>
 
 #include <algorithm>
@@ -16,7 +19,20 @@ bool names_header(const http::header& line, std::string_view name) {
 }
 
 bool is_secret(const http::header& line) {
-  return names_header(line, "authorization") || names_header(line, "api-key");
+  return names_header(line, "authorization") || names_header(line, "api-key") || names_header(line, "x-api-key");
+}
+
+std::string_view path_of(const loopback_request& request) {
+  return std::string_view(request.target).substr(0, request.target.find('?'));
+}
+
+// Paths that are nobody's, or several's, are answered in the form that the client seems to expect.
+const wire_dialect& form_of(const loopback_request& request) {
+  if (const auto dialect = dialect_of_path(path_of(request))) return wire_dialect_of(*dialect);
+  const bool versioned =
+      std::any_of(request.headers.begin(), request.headers.end(),
+                  [](const http::header& line) { return names_header(line, "anthropic-version"); });
+  return wire_dialect_of(versioned ? mock_dialect::anthropic_messages : mock_dialect::openai_chat);
 }
 
 mock_request understood(const loopback_request& from, std::uint64_t number) {
@@ -69,75 +85,87 @@ void provider_engine::arrived(loopback_request request) {
     ++stats.received;
     if (credentials) ++stats.authorized;
   });
-  if (const auto why = refusal(request)) {
-    refuse(*request.answer, *why);
-  } else if (request.method == "GET") {
-    answer(*request.answer, 200, usual_headers(), models_body(options_.models));
+  const auto& form = form_of(request);
+  if (const auto why = refusal(request, form)) {
+    refuse(*request.answer, form, *why);
+  } else if (const auto dialect = dialect_of_path(path_of(request))) {
+    generate(std::move(request), *dialect);
   } else {
-    chat(std::move(request));
+    answer(*request.answer, 200, usual_headers(form), form.models_body(options_.models));
   }
 }
 
-std::optional<wire_error> provider_engine::refusal(const loopback_request& request) const {
-  const auto path = std::string_view(request.target).substr(0, request.target.find('?'));
+std::optional<wire_error> provider_engine::refusal(const loopback_request& request, const wire_dialect& form) const {
+  const auto path = path_of(request);
   const bool models = path == "/v1/models";
-  if (!models && path != "/v1/chat/completions") {
-    return usual_error(404, "Unknown request URL: " + request.method + " " + std::string(path) + ".");
+  if (!models && !dialect_of_path(path)) {
+    return form.usual_error(404, "Unknown request URL: " + request.method + " " + std::string(path) + ".");
   }
-  if (request.method != (models ? "GET" : "POST")) return usual_error(405);
-  if (!authorized(request)) return usual_error(401);
-  if (request.body.size() > options_.max_body) return usual_error(413);
+  if (request.method != (models ? "GET" : "POST")) return form.usual_error(405);
+  if (!authorized(request)) return form.usual_error(401);
+  if (request.body.size() > options_.max_body) return form.usual_error(413);
   return std::nullopt;
 }
 
 bool provider_engine::authorized(const loopback_request& request) const {
   if (options_.api_key.empty()) return true;
   return std::any_of(request.headers.begin(), request.headers.end(), [&](const http::header& line) {
-    return names_header(line, "authorization") ? line.value() == "Bearer " + options_.api_key
-                                               : names_header(line, "api-key") && line.value() == options_.api_key;
+    if (!is_secret(line)) return false;
+    return line.value() == (names_header(line, "authorization") ? "Bearer " + options_.api_key : options_.api_key);
   });
 }
 
-void provider_engine::chat(loopback_request from) {
+void provider_engine::generate(loopback_request from, mock_dialect dialect) {
+  const auto& form = wire_dialect_of(dialect);
   auto request = understood(from, received_);
-  const auto malformed = read_chat(request);
+  request.dialect = dialect;
+  const auto malformed = form.read(request);
   if (options_.keep_requests > 0) keep(request);
-  if (malformed) return refuse(*from.answer, *malformed);
+  if (malformed) return refuse(*from.answer, form, *malformed);
 
   auto fault = script_.pick_fault(request).value_or(mock_fault());
-  const auto immediate = [](const mock_fault& wrong) {
-    return wrong.what() == mock_fault::kind::status ||
-           (wrong.what() == mock_fault::kind::hang_up && wrong.after_tokens() < 0);
+  const auto immediate = [&](const mock_fault& wrong) {
+    using kind = mock_fault::kind;
+    return wrong.what() == kind::status || (wrong.what() == kind::hang_up && wrong.after_tokens() < 0) ||
+           (wrong.has(kind::refuse_stream_options) && request.include_usage);
   };
-  if (immediate(fault)) return put_fault(*from.answer, fault);
+  if (immediate(fault)) return put_fault(*from.answer, form, fault);
   pump();
   if (processor_.full()) {
     ledger_.note([](mock_stats& stats) { ++stats.refused; });
-    return refuse(*from.answer, usual_error(429),
+    return refuse(*from.answer, form, form.usual_error(429),
                   {http::header("retry-after", decimal_seconds(processor_.model().retry_after))});
   }
-  auto reply = script_.pick_reply(request);
+  const auto reply = script_.pick_reply(request);
   if (fault.what() == mock_fault::kind::none) fault = reply.fault;
-  if (immediate(fault)) return put_fault(*from.answer, fault);
-  take_on(std::move(request), std::move(from), std::move(reply), std::move(fault));
+  if (immediate(fault)) return put_fault(*from.answer, form, fault);
+  take_on(std::move(request), std::move(from), reply, std::move(fault));
 }
 
-void provider_engine::put_fault(loopback_answer& to, const mock_fault& fault) {
+void provider_engine::put_fault(loopback_answer& to, const wire_dialect& form, const mock_fault& fault) {
   ledger_.note([](mock_stats& stats) { ++stats.faults; });
   if (fault.what() == mock_fault::kind::hang_up) return to.hang_up();
   std::vector<http::header> more;
   for (const auto& [name, value] : fault.headers()) more.emplace_back(name, value);
-  refuse(to, usual_error(fault.code(), fault.message(), fault.is_quota()), more);
+  if (fault.what() != mock_fault::kind::status) {
+    return refuse(to, form,
+                  {400, "Unrecognized request argument supplied: stream_options", "invalid_request_error", {},
+                   "stream_options"},
+                  more);
+  }
+  refuse(to, form, form.usual_error(fault.code(), fault.message(), fault.is_quota()), more);
 }
 
-void provider_engine::take_on(mock_request request, loopback_request from, mock_reply reply, mock_fault fault) {
+void provider_engine::take_on(mock_request request, loopback_request from, const mock_reply& reply, mock_fault fault) {
   const auto id = request.number;
   const bool faulty = fault.what() != mock_fault::kind::none;
-  auto headers = usual_headers();
-  for (auto& [name, value] : reply.headers) headers.emplace_back(name, value);
-  auto plan = plan_answer(reply, request);
+  auto headers = usual_headers(wire_dialect_of(request.dialect));
+  for (const auto& [name, value] : reply.headers) headers.emplace_back(name, value);
+  if (fault.bytes() > 0) {
+    from.answer = make_cut_answer(context_, std::move(from.answer), fault.bytes(), fault.every());
+  }
   const auto it = exchanges_
-                      .try_emplace(id, request, from.connection, std::move(plan), std::move(fault), std::move(headers),
+                      .try_emplace(id, request, from.connection, reply, std::move(fault), std::move(headers),
                                    std::move(from.answer))
                       .first;
   by_connection_.emplace(from.connection, id);
@@ -161,29 +189,22 @@ void provider_engine::answer(loopback_answer& to, int status, std::vector<http::
   to.whole(status, headers, body, {});
 }
 
-void provider_engine::refuse(loopback_answer& to, const wire_error& why, const std::vector<http::header>& more) {
-  auto headers = usual_headers();
+void provider_engine::refuse(loopback_answer& to, const wire_dialect& form, const wire_error& why,
+                             const std::vector<http::header>& more) {
+  auto headers = usual_headers(form);
   headers.insert(headers.end(), more.begin(), more.end());
-  answer(to, why.status, std::move(headers), error_body(why));
+  answer(to, why.status, std::move(headers), form.error_body(why, request_id()));
 }
 
-std::vector<http::header> provider_engine::usual_headers() const {
+std::vector<http::header> provider_engine::usual_headers(const wire_dialect& form) const {
   const auto& model = processor_.model();
-  const auto places = model.slots + model.queue;
-  const auto free_places = std::max(places - processor_.running() - processor_.waiting(), std::int64_t{0});
-  const auto free_tokens = std::max(model.limit_tokens - held_tokens_, std::int64_t{0});
-  std::vector<http::header> headers;
-  headers.reserve(9);
-  headers.emplace_back("x-request-id", "req-" + std::to_string(received_));
-  headers.emplace_back("x-ratelimit-limit-requests", std::to_string(places));
-  headers.emplace_back("x-ratelimit-remaining-requests", std::to_string(free_places));
-  headers.emplace_back("x-ratelimit-reset-requests",
-                       go_duration(free_places == places ? duration() : model.retry_after));
-  headers.emplace_back("x-ratelimit-limit-tokens", std::to_string(model.limit_tokens));
-  headers.emplace_back("x-ratelimit-remaining-tokens", std::to_string(free_tokens));
-  headers.emplace_back("x-ratelimit-reset-tokens",
-                       go_duration(free_tokens == model.limit_tokens ? duration() : model.retry_after));
-  return headers;
+  wire_load load;
+  load.places = model.slots + model.queue;
+  load.free_places = std::max(load.places - processor_.running() - processor_.waiting(), std::int64_t{0});
+  load.limit_tokens = model.limit_tokens;
+  load.free_tokens = std::max(model.limit_tokens - held_tokens_, std::int64_t{0});
+  load.retry_after = model.retry_after;
+  return form.headers(load, request_id());
 }
 
 void provider_engine::keep(const mock_request& request) {
@@ -252,7 +273,7 @@ void provider_engine::finished(std::uint64_t id) {
   if (!ends) forget(found, [](mock_stats&) {});
 }
 
-void provider_engine::count_head(chat_exchange& exchange) {
+void provider_engine::count_head(provider_exchange& exchange) {
   if (!exchange.has_begun() || std::exchange(exchange.counted_head, true)) return;
   ledger_.note([&](mock_stats& stats) { ++stats.answers[exchange.status()]; });
 }

@@ -5,12 +5,12 @@
 #include <sluice/sim/shared_processor.hpp>
 #include <sluice/testing/mock_provider.hpp>
 
-#include "testing/chat_exchange.hpp"
 #include "testing/loopback_server.hpp"
 #include "testing/model_clock.hpp"
-#include "testing/openai_wire.hpp"
+#include "testing/provider_exchange.hpp"
 #include "testing/provider_ledger.hpp"
 #include "testing/script_book.hpp"
+#include "testing/wire_dialect.hpp"
 
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
@@ -20,6 +20,8 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -47,21 +49,23 @@ class provider_engine {
   [[nodiscard]] std::vector<mock_request> requests() const;
 
  private:
-  using exchange_map = std::unordered_map<std::uint64_t, chat_exchange>;
+  using exchange_map = std::unordered_map<std::uint64_t, provider_exchange>;
 
-  [[nodiscard]] std::optional<wire_error> refusal(const loopback_request& request) const;
+  [[nodiscard]] std::optional<wire_error> refusal(const loopback_request& request, const wire_dialect& form) const;
   [[nodiscard]] bool authorized(const loopback_request& request) const;
-  void chat(loopback_request request);
-  void take_on(mock_request request, loopback_request from, mock_reply reply, mock_fault fault);
+  void generate(loopback_request request, mock_dialect dialect);
+  void take_on(mock_request request, loopback_request from, const mock_reply& reply, mock_fault fault);
   void answer(loopback_answer& to, int status, std::vector<http::header> headers, std::string_view body);
-  void refuse(loopback_answer& to, const wire_error& why, const std::vector<http::header>& more = {});
-  void put_fault(loopback_answer& to, const mock_fault& fault);
-  [[nodiscard]] std::vector<http::header> usual_headers() const;
+  void refuse(loopback_answer& to, const wire_dialect& form, const wire_error& why,
+              const std::vector<http::header>& more = {});
+  void put_fault(loopback_answer& to, const wire_dialect& form, const mock_fault& fault);
+  [[nodiscard]] std::string request_id() const { return "req-" + std::to_string(received_); }
+  [[nodiscard]] std::vector<http::header> usual_headers(const wire_dialect& form) const;
   void keep(const mock_request& request);
 
   void pump();
   void apply(const sim::processor_event& event, std::vector<std::uint64_t>& written);
-  void count_head(chat_exchange& exchange);
+  void count_head(provider_exchange& exchange);
   void finished(std::uint64_t id);
   void delivered(std::uint64_t id, bool whole);
   void abandon(std::uint64_t id);

@@ -1,11 +1,10 @@
 #include <sluice/testing/mock_fault.hpp>
 
-#include "testing/loopback_client.hpp"
+#include "testing/mock_fixture.hpp"
 
 #include <sluice/testing/mock_provider.hpp>
 
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <string>
@@ -13,7 +12,6 @@
 
 using namespace std::chrono_literals;
 using namespace sluice::testing;
-using nlohmann::json;
 
 namespace {
 
@@ -26,12 +24,6 @@ loopback_reply post(loopback_client& client, const char* body, std::string_view 
 }
 
 json error_of(const loopback_reply& reply) { return json::parse(reply.body).at("error"); }
-
-std::size_t count(const std::string& text, std::string_view what) {
-  std::size_t found = 0;
-  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + what.size())) ++found;
-  return found;
-}
 
 }  // namespace
 

@@ -1,12 +1,11 @@
 #include <sluice/testing/mock_provider.hpp>
 
-#include "testing/loopback_client.hpp"
+#include "testing/mock_fixture.hpp"
 
 #include <sluice/core/error.hpp>
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
-#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <memory>
@@ -16,45 +15,8 @@
 
 using namespace std::chrono_literals;
 using namespace sluice::testing;
-using nlohmann::json;
 
 namespace {
-
-constexpr const char* chat_path = "/v1/chat/completions";
-
-json chat(std::string text = "Hello there", bool stream = false) {
-  json body{{"model", "m"}, {"messages", {{{"role", "user"}, {"content", std::move(text)}}}}};
-  if (stream) body["stream"] = true;
-  return body;
-}
-
-json streamed(std::string text = "Hello there") {
-  auto body = chat(std::move(text), true);
-  body["stream_options"] = {{"include_usage", true}};
-  return body;
-}
-
-loopback_reply post(loopback_client& client, const json& body, std::string_view headers = {}) {
-  return client.ask("POST", chat_path, body.dump(), headers);
-}
-
-void send(loopback_client& client, const json& body, std::string_view headers = {}) {
-  client.send("POST", chat_path, body.dump(), headers);
-}
-
-// The data of each event; fails on anything that is no `data: ` line.
-std::vector<std::string> events(const std::string& body, const std::string& line_end = "\n") {
-  std::vector<std::string> all;
-  std::size_t at = 0;
-  while (at < body.size()) {
-    const auto end = body.find(line_end + line_end, at);
-    REQUIRE(end != std::string::npos);
-    REQUIRE(body.compare(at, 6, "data: ") == 0);
-    all.push_back(body.substr(at + 6, end - at - 6));
-    at = end + 2 * line_end.size();
-  }
-  return all;
-}
 
 // One slot, one place in the queue, and nothing moves on its own accord.
 provider_model narrow() {

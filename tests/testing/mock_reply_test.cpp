@@ -2,50 +2,16 @@
 
 #include <sluice/testing/mock_provider.hpp>
 
-#include "testing/loopback_client.hpp"
+#include "testing/mock_fixture.hpp"
 
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 
 #include <string>
 #include <vector>
 
 using namespace sluice::testing;
-using nlohmann::json;
 
 namespace {
-
-constexpr const char* chat_path = "/v1/chat/completions";
-
-json chat(std::string text = "Hello there", bool stream = false) {
-  json body{{"model", "m"}, {"messages", {{{"role", "user"}, {"content", std::move(text)}}}}};
-  if (stream) body["stream"] = true;
-  return body;
-}
-
-json streamed(std::string text = "Hello there") {
-  auto body = chat(std::move(text), true);
-  body["stream_options"] = {{"include_usage", true}};
-  return body;
-}
-
-loopback_reply post(loopback_client& client, const json& body, std::string_view headers = {}) {
-  return client.ask("POST", chat_path, body.dump(), headers);
-}
-
-// The data of each event; fails on anything that is no `data: ` line.
-std::vector<std::string> events(const std::string& body, const std::string& line_end = "\n") {
-  std::vector<std::string> all;
-  std::size_t at = 0;
-  while (at < body.size()) {
-    const auto end = body.find(line_end + line_end, at);
-    REQUIRE(end != std::string::npos);
-    REQUIRE(body.compare(at, 6, "data: ") == 0);
-    all.push_back(body.substr(at + 6, end - at - 6));
-    at = end + 2 * line_end.size();
-  }
-  return all;
-}
 
 std::string content_of(const std::vector<std::string>& all) {
   std::string text;
@@ -117,9 +83,9 @@ TEST_CASE("a stream, byte for byte") {
                           choice + R"({"content":" you"})" + open + "\n\n" +                  //
                           choice + R"({},"finish_reason":"stop"}],"usage":null})" + "\n\n" +  //
                           front +
-                          R"(],"usage":{"completion_tokens":2,"completion_tokens_details":)"      //
-                          R"({"reasoning_tokens":0},"prompt_tokens":1,"prompt_tokens_details":)"  //
-                          R"({"cached_tokens":0},"total_tokens":3}})" +
+                          R"(],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3,)"  //
+                          R"("prompt_tokens_details":{"cached_tokens":0},)"                          //
+                          R"("completion_tokens_details":{"reasoning_tokens":0}}})" +
                           "\n\ndata: [DONE]\n\n");
   CHECK(provider.stats().most_streams == 1);
   CHECK(provider.stats().streams == 0);

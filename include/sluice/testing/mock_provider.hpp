@@ -26,22 +26,27 @@ class mock_provider_options {
 
   /// Its speed. Without delays unless said otherwise.
   provider_model model = provider_model::instant();
-  /// When not empty: requests must carry it as `authorization: Bearer KEY` or `api-key: KEY`, else they get 401.
+  /// When not empty: requests must carry it as `authorization: Bearer KEY`, `api-key: KEY` or `x-api-key: KEY`, else they
+  /// get 401.
   std::string api_key;
   /// Larger request bodies are answered with 413.
   std::size_t max_body = std::size_t{16} << 20;
-  /// How many of the latest chat requests are kept for `requests()`.
+  /// How many of the latest requests for an answer are kept for `requests()`.
   std::size_t keep_requests = 64;
-  /// The names that `GET /v1/models` lists. A chat request may name any model.
+  /// The names that `GET /v1/models` lists. A request may name any model.
   std::vector<std::string> models{"mock-model"};
   /// Zero: any free one.
   std::uint16_t port = 0;
+  /// When not empty: the path of a Unix socket, on which it listens as well.
+  std::string unix_socket;
 };
 
-/// Speaks OpenAI's `POST /v1/chat/completions`, plain and streamed (chunked SSE), and `GET /v1/models`, over HTTP/1.1
-/// with keep-alive, on 127.0.0.1. Errors have OpenAI's bodies: 400, 401, 404, 405, 413. Every answer carries
-/// `x-request-id` and the `x-ratelimit-*` headers. What it answers is, in this order: a fault (`fail_*`), 429 when
-/// slots and queue are full, the handler's reply, the first matching `reply_when`, the next `reply_with`, else words.
+/// Speaks OpenAI's `POST /v1/chat/completions` and `POST /v1/responses` and Anthropic's `POST /v1/messages`, each plain and
+/// streamed (chunked SSE), and `GET /v1/models`, over HTTP/1.1 with keep-alive, on 127.0.0.1. One script serves them all.
+/// Requests that the real ones would refuse are refused, in the form that theirs have: 400, 401, 404, 405, 413. Every answer
+/// carries `x-request-id` and the `x-ratelimit-*` headers, or Anthropic's. What it answers is, in this order: a fault
+/// (`fail_*`), 429 when slots and queue are full, the handler's reply, the first matching `reply_when`, the next
+/// `reply_with`, else words.
 ///
 /// A client that goes away is noticed at once, in whatever state its request is; its slot is free then.
 ///
@@ -73,11 +78,11 @@ class mock_provider {
   /// Forgets replies, predicates and the handler.
   void clear_replies();
 
-  /// Puts `fault` on the next `count` chat requests. Several calls queue up.
+  /// Puts `fault` on the next `count` requests for an answer. Several calls queue up.
   void fail_next(mock_fault fault, std::size_t count = 1);
-  /// Puts `fault` on every chat request that `matches`.
+  /// Puts `fault` on every request for an answer that `matches`.
   void fail_when(predicate matches, mock_fault fault);
-  /// Puts `fault` on a share of the chat requests, 0 to 1; which ones depends on `seed` and their number alone.
+  /// Puts `fault` on a share of the requests for an answer, 0 to 1; which ones depends on `seed` and their number alone.
   void fail_rate(double share, mock_fault fault, std::uint64_t seed = 1);
   /// Takes all faults away.
   void clear_faults();
@@ -94,7 +99,7 @@ class mock_provider {
   /// change, and must not call the provider. Unlike `stats`, it does not wait for the server's thread first.
   [[nodiscard]] bool wait_until(const std::function<bool(const mock_stats&)>& reached,
                                 duration limit = std::chrono::seconds(20)) const;
-  /// The latest chat requests, oldest first.
+  /// The latest requests for an answer, oldest first.
   [[nodiscard]] std::vector<mock_request> requests() const;
 
   /// Kills it: closes the listener and every connection, in whatever state they are. Callable again.

@@ -9,7 +9,7 @@ namespace sluice::testing {
 
 /// Counts since the provider's start, and what is the case now. A consistent snapshot.
 ///
-/// An exchange is a chat request that was taken on: it got a slot or waits for one. It ends by being served, by being
+/// An exchange is a request for an answer that was taken on: it got a slot or waits for one. It ends by being served, by being
 /// cancelled, by a fault, or by the provider's stop.
 struct mock_stats {
   /// Requests of any kind that arrived whole.
@@ -49,7 +49,7 @@ struct mock_stats {
   std::int64_t wasted_input_tokens = 0;
   std::int64_t wasted_output_tokens = 0;
 
-  /// Requests that carried an authorization (`authorization` or `api-key`), whatever it was.
+  /// Requests that carried an authorization (`authorization`, `api-key` or `x-api-key`), whatever it was.
   std::int64_t authorized = 0;
 
   /// Answers of one status.

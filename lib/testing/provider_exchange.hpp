@@ -1,14 +1,14 @@
 /// \file
-/// `chat_exchange`: one chat request that the mock provider took on, from its slot to its last byte.
+/// `provider_exchange`: one request that the mock provider took on, from its slot to its last byte.
 #pragma once
 
 #include <sluice/sim/shared_processor.hpp>
 #include <sluice/testing/mock_fault.hpp>
+#include <sluice/testing/mock_reply.hpp>
 #include <sluice/testing/mock_request.hpp>
 
-#include "testing/answer_plan.hpp"
 #include "testing/loopback_server.hpp"
-#include "testing/openai_wire.hpp"
+#include "testing/wire_dialect.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -18,10 +18,13 @@
 namespace sluice::testing {
 
 /// Turns what the processor tells into bytes. Used on the server's thread alone.
-class chat_exchange {
+class provider_exchange {
  public:
-  chat_exchange(const mock_request& request, std::uint64_t connection, answer_plan plan, mock_fault fault,
-                std::vector<http::header> headers, std::unique_ptr<loopback_answer> answer);
+  /// `reply` is what to answer; its own fault is not looked at.
+  provider_exchange(const mock_request& request, std::uint64_t connection, const mock_reply& reply, mock_fault fault,
+                    std::vector<http::header> headers, std::unique_ptr<loopback_answer> answer);
+  provider_exchange(const provider_exchange&) = delete;
+  provider_exchange& operator=(const provider_exchange&) = delete;
 
   /// What the processor has to do for it.
   [[nodiscard]] sim::processor_job job() const noexcept;
@@ -59,18 +62,17 @@ class chat_exchange {
   void finish_plain(loopback_answer::delivered then);
   [[nodiscard]] wire_usage used() const;
   [[nodiscard]] std::string plain() const;
+  [[nodiscard]] wire_error failure() const;
 
+  const wire_dialect& dialect_;
   std::uint64_t connection_;
   bool stream_;
-  bool include_usage_;
-  std::int64_t input_;
-  std::string id_;
-  std::string model_;
-  answer_plan plan_;
   mock_fault fault_;
+  wire_answer content_;
+  wire_usage prompt_;
   std::vector<http::header> headers_;
   std::unique_ptr<loopback_answer> answer_;
-  chat_events events_;
+  std::unique_ptr<wire_events> events_;
   std::size_t sent_ = 0;
   bool begun_ = false;
   bool spoiled_ = false;
