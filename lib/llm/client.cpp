@@ -24,21 +24,18 @@ bool is_page(const http::response& answer, const std::string& body) {
          body[body.find_first_not_of(" \t\r\n")] == '<';
 }
 
-expected<reply, failure> decode(exchange& from, std::string body, const endpoint& where) {
+expected<reply, failure> decode(call& asked, exchange& from, std::string body) {
+  const endpoint& where = asked.where();
   const std::string_view secret = where.options.api_key;
-  const auto failed = [&from](failure why) {
-    why.request_id = request_id_of(from.answer->headers());
-    return unexpected<failure>(std::move(why));
-  };
   if (is_page(*from.answer, body)) {
-    return failed(failure_of_foreign_body(from.answer->header_value("content-type"), body, secret));
+    return unexpected<failure>(failure_of_foreign_body(from.answer->header_value("content-type"), body, secret));
   }
   const auto decoder = where.format.decoder(secret);
   std::vector<stream_event> unused;
   const std::size_t size = body.size();
   body.append(sse_parser::padding, '\0');
   if (auto read = decoder->document(std::string_view(body).substr(0, size), unused); !read) {
-    return failed(std::move(read).error());
+    return unexpected<failure>(std::move(read).error());
   }
   decoder->complete();
   const auto& reported = decoder->reported();
@@ -59,8 +56,35 @@ asio::awaitable<expected<std::string, failure>> read_body(call& asked, exchange&
       co_return std::move(part);
     }
     // A plain answer comes when it is whole: its first byte says that the prompt has been processed.
-    if (body.empty()) from.account.produced(0);
+    if (body.empty()) {
+      from.account.produced(0);
+      asked.answered();
+    }
     body += *part;
+  }
+}
+
+// One attempt. Its permit has ended when this completes.
+asio::awaitable<expected<reply, failure>> chat_once(call& asked) {
+  using result = expected<reply, failure>;
+  auto begun = co_await asked.begin();
+  if (!begun) co_return result(unexpected<failure>(std::move(begun).error()));
+  exchange under_way = *std::move(begun);
+  try {
+    auto body = co_await read_body(asked, under_way);
+    auto answer = body ? decode(asked, under_way, *std::move(body)) : result(unexpected<failure>(std::move(body).error()));
+    if (answer) {
+      asked.succeeded(under_way);
+    } else {
+      failure& why = answer.error();
+      why.status = under_way.answer->status();
+      if (why.request_id.empty()) why.request_id = request_id_of(under_way.answer->headers());
+      asked.failed(under_way, why);
+    }
+    co_return std::move(answer);
+  } catch (...) {
+    asked.abandoned(under_way);
+    throw;
   }
 }
 
@@ -69,15 +93,10 @@ asio::awaitable<expected<reply, failure>> run_chat(std::shared_ptr<endpoint> whe
   call asked(std::move(where), std::move(what), how, false);
   if (auto prepared = asked.prepare(); !prepared) co_return result(unexpected<failure>(std::move(prepared).error()));
   for (;;) {
-    auto begun = co_await asked.begin();
-    if (!begun) {
-      if (asked.comes_again(begun.error())) continue;
-      co_return result(unexpected<failure>(std::move(begun).error()));
-    }
-    exchange under_way = *std::move(begun);
-    auto body = co_await read_body(asked, under_way);
-    if (body) co_return decode(under_way, *std::move(body), asked.where());
-    if (!asked.comes_again(body.error())) co_return result(unexpected<failure>(std::move(body).error()));
+    auto answer = co_await chat_once(asked);
+    if (answer || !asked.again(answer.error())) co_return std::move(answer);
+    const bool waited = co_await asked.wait();
+    if (!waited) co_return result(unexpected<failure>(asked.cancelled()));
   }
 }
 
@@ -104,7 +123,9 @@ asio::awaitable<expected<llm::stream, failure>> client::stream(request what, cal
       auto under_way = std::make_unique<detail::stream_call>(std::move(asked), *std::move(begun));
       co_return result(llm::stream(std::move(under_way)));
     }
-    if (!asked.comes_again(begun.error())) co_return result(unexpected<failure>(std::move(begun).error()));
+    if (!asked.again(begun.error())) co_return result(unexpected<failure>(std::move(begun).error()));
+    const bool waited = co_await asked.wait();
+    if (!waited) co_return result(unexpected<failure>(asked.cancelled()));
   }
 }
 

@@ -19,6 +19,8 @@ endpoint::endpoint(http::transport& transport, bulkhead& bulkhead, client_option
       options(checked(std::move(given))),
       format(wire_format_of(options.spoken)),
       ask_usage(options.ask_stream_usage),
+      waits(options.retry, options.seed),
+      pool(bulkhead, waits, options.retry),
       url_(below(options.base_url, std::string(format.path()))) {}
 
 http::request endpoint::make(std::string body, bool streamed, instant deadline) const {

@@ -9,11 +9,14 @@
 #include <sluice/llm/request.hpp>
 #include <sluice/runtime/bulkhead.hpp>
 
+#include "llm/backoff.hpp"
+#include "llm/cooldown.hpp"
 #include "llm/learned_usage.hpp"
 #include "llm/reservation.hpp"
 #include "llm/wire_format.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <string>
 
 namespace sluice::llm::detail {
@@ -37,6 +40,11 @@ class endpoint {
   const wire_format& format;
   /// Off once the server has refused to be asked for a stream's usage.
   std::atomic<bool> ask_usage;
+  /// How its calls wait, and how all of them stop for a while.
+  backoff waits;
+  cooldown pool;
+  /// Calls that were told to an observer.
+  std::atomic<std::uint64_t> calls{0};
 
  private:
   std::string url_;

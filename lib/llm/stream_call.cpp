@@ -7,6 +7,7 @@
 #include <asio/detached.hpp>
 #include <asio/this_coro.hpp>
 
+#include <cstdio>
 #include <utility>
 
 namespace sluice::llm::detail {
@@ -34,43 +35,68 @@ asio::awaitable<void> read_to_end(std::unique_ptr<http::response> rest) {
   }
 }
 
+// A page may come under any content type, and so may an error in JSON; an event never begins like either.
+std::string_view without_mark(std::string_view text) noexcept {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  return trimmed(text);
+}
+
+bool says_anything(const reply& answer) noexcept {
+  return !answer.text.empty() || !answer.reasoning.empty() || !answer.refusal.empty();
+}
+
 }  // namespace
 
 stream_call::stream_call(call what, exchange begun)
-    : call_(std::move(what)), parser_(call_.where().options.max_event) {
+    : call_(std::move(what)),
+      parser_(call_.where().options.max_event),
+      limit_(*this, call_.where().options.unread, call_.deadline()) {
   start(std::move(begun));
+  limit_.end_reading(call_.where().gate.time());
+}
+
+stream_call::~stream_call() {
+  limit_.stop();
+  if (exchange_) call_.abandoned(*exchange_);
 }
 
 void stream_call::start(exchange begun) {
   decoder_ = call_.where().format.decoder(call_.where().options.api_key);
   parser_.reset();
   body_.clear();
+  answered_ = false;
   request_id_ = request_id_of(begun.answer->headers());
   content_type_ = begun.answer->header_value("content-type");
   exchange_.emplace(std::move(begun));
   decoder_->answer.request_id = request_id_;
-  kind_ = begins_with(content_type_, "text/event-stream")  ? body_kind::events
-          : begins_with(content_type_, "application/json") ? body_kind::document
-          : begins_with(content_type_, "text/html")        ? body_kind::foreign
-                                                           : body_kind::unknown;
+  kind_ = begins_with(content_type_, "application/json") ? body_kind::document
+          : begins_with(content_type_, "text/html")      ? body_kind::foreign
+                                                         : body_kind::unknown;
 }
 
 asio::awaitable<expected<std::optional<stream_event>, failure>> stream_call::next() {
   using result = expected<std::optional<stream_event>, failure>;
+  const auto seen = limit_.begin_reading();
+  if (seen != unread_limit::verdict::in_time && !failed_) give_up(unread(seen == unread_limit::verdict::too_late));
   for (;;) {
-    if (given_ < ready_.size()) {
-      handed_out_ = true;
-      co_return result(std::move(ready_[given_++]));
-    }
-    if (failed_) co_return result(unexpected<failure>(*failed_));
-    if (done_) co_return result(std::nullopt);
-    ready_.clear();
-    given_ = 0;
     try {
+      if (broken_ && (!handed_out_ || given_ == ready_.size())) {
+        co_await recover();
+        continue;
+      }
+      if (given_ < ready_.size()) {
+        handed_out_ = true;
+        if (exchange_) limit_.end_reading(call_.where().gate.time());
+        co_return result(std::move(ready_[given_++]));
+      }
+      if (failed_) co_return result(unexpected<failure>(*failed_));
+      if (done_) co_return result(std::nullopt);
+      ready_.clear();
+      given_ = 0;
       co_await advance();
     } catch (...) {
       // Cancelled between two awaits, as a rule. What was seen is charged now, not when the stream is destroyed.
-      if (!failed_) fail(failure(errc::cancelled, "the stream was cancelled", call_phase::answering));
+      if (!failed_) give_up(failure(errc::cancelled, "the stream was cancelled", call_phase::answering));
       throw;
     }
     if (rest_) {
@@ -81,14 +107,18 @@ asio::awaitable<expected<std::optional<stream_event>, failure>> stream_call::nex
 }
 
 asio::awaitable<void> stream_call::advance() {
-  if (!exchange_) co_return co_await begin_again();
+  if (!exchange_) {
+    auto begun = co_await call_.begin();
+    if (begun) {
+      start(*std::move(begun));
+    } else {
+      broken_ = with_partial(std::move(begun).error());
+    }
+    co_return;
+  }
   auto piece = co_await call_.read(*exchange_);
   if (!piece) {
-    if (call_.comes_again(piece.error()) && !handed_out_) {
-      exchange_.reset();
-    } else {
-      fail(std::move(piece).error());
-    }
+    fail(std::move(piece).error());
   } else if (piece->empty()) {
     end_of_body();
   } else {
@@ -96,20 +126,42 @@ asio::awaitable<void> stream_call::advance() {
   }
 }
 
-asio::awaitable<void> stream_call::begin_again() {
-  auto begun = co_await call_.begin();
-  if (begun) {
-    start(*std::move(begun));
-  } else if (!call_.comes_again(begun.error())) {
-    fail(std::move(begun).error());
+// Only text can be gone on with: thoughts and calls that were begun cannot be told to have been said.
+bool stream_call::can_go_on() const noexcept {
+  const reply& part = decoder_->answer;
+  const std::size_t said = part.text.size() + part.reasoning.size() + part.refusal.size();
+  return call_.where().options.retry.continue_partial && !broken_->is(errc::preempted) && !result().text.empty() &&
+         result().refusal.empty() && decoder_->produced_bytes() <= static_cast<std::int64_t>(said);
+}
+
+asio::awaitable<void> stream_call::recover() {
+  const bool goes_on = handed_out_ && can_go_on();
+  failure why = *std::exchange(broken_, std::nullopt);
+  if (!call_.again(why, !handed_out_ || goes_on)) {
+    failed_ = std::move(why);
+    co_return;
   }
+  if (goes_on) {
+    if (!joined_) joined_.emplace(decoder_->answer);
+    joined_->add_part();
+    if (auto prepared = call_.go_on_from(joined_->whole()); !prepared) {
+      failed_ = with_partial(std::move(prepared).error());
+      co_return;
+    }
+  } else {
+    ready_.clear();
+    given_ = 0;
+  }
+  decoder_ = call_.where().format.decoder(call_.where().options.api_key);
+  const bool waited = co_await call_.wait();
+  if (!waited) failed_ = with_partial(call_.cancelled());
 }
 
 void stream_call::take(std::string_view bytes) {
   if (kind_ == body_kind::events) return take_events(bytes);
   body_ += bytes;
   if (kind_ == body_kind::unknown) {
-    const std::string_view start = trimmed(body_);
+    const std::string_view start = without_mark(body_);
     if (start.empty()) return;
     kind_ = start.front() == '{' ? body_kind::document : start.front() == '<' ? body_kind::foreign : body_kind::events;
     if (kind_ == body_kind::events) {
@@ -154,6 +206,11 @@ void stream_call::account() {
   if (decoder_->reported()) exchange_->account.reported(*decoder_->reported());
   exchange_->account.saw(decoder_->answer, decoder_->produced_bytes());
   decoder_->answer.usage = exchange_->account.taken();
+  if (joined_) joined_->update(decoder_->answer);
+  if (answered_ || ready_.empty()) return;
+  answered_ = true;
+  call_.answered();
+  call_.where().pool.end();
 }
 
 void stream_call::end_of_body() {
@@ -187,21 +244,63 @@ void stream_call::finish() {
                         call_phase::answering));
   }
   decoder_->complete();
+  if (joined_) joined_->complete(decoder_->answer);
   rest_ = std::move(exchange_->answer);
+  call_.succeeded(*exchange_);
   exchange_.reset();
-  for (const tool_call& made : decoder_->answer.tool_calls) ready_.emplace_back(made);
-  ready_.emplace_back(decoder_->answer.usage);
+  limit_.stop();
+  for (const tool_call& made : result().tool_calls) ready_.emplace_back(made);
+  ready_.emplace_back(result().usage);
   ready_.emplace_back(stream_event::kind::done);
   done_ = true;
 }
 
 void stream_call::fail(failure why) {
   account();
-  exchange_.reset();
+  why.status = exchange_->answer->status();
   if (why.request_id.empty()) why.request_id = request_id_;
-  const reply& so_far = decoder_->answer;
-  if (!so_far.text.empty() || !so_far.reasoning.empty() || !so_far.refusal.empty()) why.partial = so_far;
-  failed_ = std::move(why);
+  why = with_partial(std::move(why));
+  call_.failed(*exchange_, why);
+  exchange_.reset();
+  limit_.stop();
+  broken_ = std::move(why);
+}
+
+void stream_call::give_up(failure why) {
+  if (exchange_) {
+    fail(std::move(why));
+  } else {
+    broken_ = with_partial(std::move(why));
+  }
+  failure last = *std::exchange(broken_, std::nullopt);
+  static_cast<void>(call_.again(last, false));
+  failed_ = std::move(last);
+}
+
+failure stream_call::with_partial(failure why) const {
+  if (says_anything(result())) why.partial = result();
+  return why;
+}
+
+void stream_call::left_unread(bool deadline_passed, instant now) noexcept {
+  if (!exchange_) return;
+  // Nobody may wait for an observer here; it is told with the next `next`, or when the stream goes.
+  call_.left(*exchange_, unread(deadline_passed), now);
+  exchange_.reset();
+}
+
+failure stream_call::unread(bool deadline_passed) const {
+  if (deadline_passed) {
+    return failure(errc::deadline_exceeded, "the deadline passed while nobody read the stream: it was closed, and what came is kept",
+                   call_phase::answering);
+  }
+  const double seconds = std::chrono::duration<double>(call_.where().options.unread).count();
+  char length[32];
+  std::snprintf(length, sizeof length, "%.6g s", seconds);
+  return failure(errc::idle_timeout,
+                 std::string("nobody read the stream for client_options::unread (") + length +
+                     "): it was closed, so that its permit serves others; what came is kept",
+                 call_phase::answering);
 }
 
 }  // namespace sluice::llm::detail

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sluice/core/expected.hpp>
+#include <sluice/core/time.hpp>
 #include <sluice/http/transport.hpp>
 #include <sluice/llm/failure.hpp>
 #include <sluice/llm/reply.hpp>
@@ -11,6 +12,8 @@
 
 #include "llm/answer_decoder.hpp"
 #include "llm/call.hpp"
+#include "llm/joined_reply.hpp"
+#include "llm/unread_limit.hpp"
 
 #include <asio/awaitable.hpp>
 
@@ -23,12 +26,15 @@
 
 namespace sluice::llm::detail {
 
-class stream_call {
+class stream_call final : private unread_limit::owner {
  public:
   stream_call(call what, exchange begun);
+  stream_call(const stream_call&) = delete;
+  stream_call& operator=(const stream_call&) = delete;
+  ~stream_call();
 
   asio::awaitable<expected<std::optional<stream_event>, failure>> next();
-  [[nodiscard]] const reply& result() const noexcept { return decoder_->answer; }
+  [[nodiscard]] const reply& result() const noexcept { return joined_ ? joined_->whole() : decoder_->answer; }
 
  private:
   enum class body_kind {
@@ -43,7 +49,8 @@ class stream_call {
 
   void start(exchange begun);
   asio::awaitable<void> advance();
-  asio::awaitable<void> begin_again();
+  asio::awaitable<void> recover();
+  [[nodiscard]] bool can_go_on() const noexcept;
 
   void take(std::string_view bytes);
   void take_events(std::string_view bytes);
@@ -51,8 +58,14 @@ class stream_call {
   bool take_event(const sse_event& event);
   void end_of_body();
   void finish();
+  /// The exchange has failed: it is closed, and its permit ended. Whether another follows is still to be found out.
   void fail(failure why);
   void account();
+  void give_up(failure why);
+  [[nodiscard]] failure with_partial(failure why) const;
+
+  void left_unread(bool deadline_passed, instant now) noexcept override;
+  [[nodiscard]] failure unread(bool deadline_passed) const;
 
   call call_;
   std::unique_ptr<answer_decoder> decoder_;
@@ -66,10 +79,16 @@ class stream_call {
   std::vector<stream_event> ready_;
   std::size_t given_ = 0;
   bool handed_out_ = false;
+  bool answered_ = false;
   bool done_ = false;
+  /// Why the last exchange failed, before it is known what follows; and why the stream failed.
+  std::optional<failure> broken_;
   std::optional<failure> failed_;
+  /// The whole of an answer that was continued.
+  std::optional<joined_reply> joined_;
   /// An exchange whose answer is whole, but whose body has not been read to its end.
   std::unique_ptr<http::response> rest_;
+  unread_limit limit_;
 };
 
 }  // namespace sluice::llm::detail

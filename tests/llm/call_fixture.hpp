@@ -33,10 +33,16 @@ using chat_result = expected<reply, failure>;
 using stream_result = expected<stream, failure>;
 using event_result = expected<std::optional<stream_event>, failure>;
 
+/// A client whose failures are not followed by another attempt.
+inline client_options once() {
+  client_options options("http://server/v1", "sk-secret");
+  options.retry.max_attempts = 1;
+  return options;
+}
+
 class call_fixture {
  public:
-  explicit call_fixture(const policy& rules = policy({.slots = 4, .tokens = 100'000}),
-                        client_options options = client_options("http://server/v1", "sk-secret"))
+  explicit call_fixture(const policy& rules = policy({.slots = 4, .tokens = 100'000}), client_options options = once())
       : gate(loop.get_executor(), rules, time), caller(transport, gate, std::move(options)) {}
 
   testing::manual_time_source time;

@@ -54,7 +54,7 @@ TEST_CASE("a spent quota is told apart from a rate") {
   const failure rate = of(429, R"({"error":{"message":"slow","type":"requests","code":"rate_limit_exceeded"}})");
   const failure quota = of(429, R"({"error":{"message":"pay","type":"insufficient_quota","code":"insufficient_quota"}})");
   CHECK(rate.is(errc::rate_limited));
-  CHECK(quota.is(errc::rate_limited));
+  CHECK(quota.is(errc::quota_exhausted));
   CHECK(rate.message() == "the provider asks to slow down (429 requests rate_limit_exceeded): slow");
   CHECK(quota.message() ==
         "the provider's quota is spent, and waiting will not help; check the account's plan (429 insufficient_quota): pay");
@@ -74,7 +74,7 @@ TEST_CASE("headers that speak of another attempt, and the exchange's name") {
 TEST_CASE("in mid-stream the code decides") {
   const auto kind = [](std::string_view json) { return failure_of_json(json, "").code(); };
   CHECK(kind(R"({"error":{"code":"rate_limit_exceeded"}})") == errc::rate_limited);
-  CHECK(kind(R"({"error":{"type":"insufficient_quota"}})") == errc::rate_limited);
+  CHECK(kind(R"({"error":{"type":"insufficient_quota"}})") == errc::quota_exhausted);
   CHECK(kind(R"({"error":{"type":"overloaded_error"}})") == errc::overloaded);
   CHECK(kind(R"({"error":{"code":503,"message":"x"}})") == errc::overloaded);
   CHECK(kind(R"({"error":{"code":"401"}})") == errc::unauthorized);

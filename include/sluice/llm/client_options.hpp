@@ -14,10 +14,12 @@
 #include <sluice/http/transport.hpp>
 #include <sluice/llm/attempt_record.hpp>
 #include <sluice/llm/dialect.hpp>
+#include <sluice/llm/environment.hpp>
 #include <sluice/llm/estimator.hpp>
 #include <sluice/llm/retry_policy.hpp>
 #include <sluice/llm/sse_parser.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -54,6 +56,12 @@ class client_options {
   explicit client_options(std::string url, std::string key = {}) : base_url(std::move(url)), api_key(std::move(key)) {}
   /// The same for another dialect, with the way in which its provider wants the key.
   client_options(llm::dialect which, std::string url, std::string key = {});
+  /// By the environment: `SLUICE_BASE_URL` (with `SLUICE_DIALECT`, else openai-chat, and `SLUICE_API_KEY`, else no key); or
+  /// `SLUICE_DIALECT` with `SLUICE_API_KEY`, for its provider's public address; or `OPENAI_API_KEY` (with `OPENAI_BASE_URL`); or
+  /// `ANTHROPIC_API_KEY` (with `ANTHROPIC_BASE_URL`, to which `/v1` is added when it is not there). `SLUICE_DIALECT` alone chooses
+  /// between the last two. What is empty is not set.
+  /// Errors: `errc::invalid_configuration`, naming the variable, and as `validate`.
+  [[nodiscard]] static expected<client_options, error> from_env(const environment& from = process_environment());
 
   llm::dialect spoken = llm::dialect::openai_chat;
   std::string base_url;
@@ -90,6 +98,9 @@ class client_options {
   std::uint64_t seed = 0;
   /// The limits of one exchange. Their deadline is not looked at: a call has its own.
   http::limits limits;
+  /// A stream whose `next` has not been called for so long, while its answer is not whole, is closed, so that its permit serves others:
+  /// the next `next` gives `errc::idle_timeout`. Zero: no limit.
+  duration unread = std::chrono::seconds(60);
   /// The most bytes of one streamed event, and of one answer in all.
   std::size_t max_event = sse_parser::default_max_event;
   std::size_t max_body = std::size_t{64} << 20;
