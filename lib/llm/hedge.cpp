@@ -4,6 +4,8 @@
 #include "llm/hedge_book.hpp"
 #include "llm/race.hpp"
 
+#include <sluice/llm/estimator.hpp>
+
 #include <string>
 #include <utility>
 
@@ -25,10 +27,19 @@ hedge_options checked(const hedge_options& options) {
 std::int64_t taken_by(const reply& answer) { return answer.usage.input_tokens + answer.usage.output_tokens; }
 std::int64_t taken_by(const any_stream& answer) { return taken_by(answer.result()); }
 
-/// A hedge that waits is worth nothing: it would come after the first attempt, and in the way of others.
-bool has_room(const bulkhead& gate) {
-  const statistics now = gate.statistics();
-  return now.all.waiting == 0 && now.all.held.slots < now.total.slots && now.all.held.slots < now.adaptive_limit;
+/// A hedge that waits is worth nothing: it would come after the first attempt, and in the way of others. What it would reserve its client
+/// alone knows; the default estimate is near enough to ask.
+bool has_room(const bulkhead& gate, const request& what, const call_options& how) {
+  admit_options asked;
+  asked.deadline = how.deadline;
+  asked.tenant = how.tenant;
+  asked.run = how.run;
+  asked.finalising = how.finalising;
+  asked.model = model(what.model);
+  asked.kind = how.kind;
+  const cost reserved = how.reservation ? *how.reservation : character_estimator()(what);
+  const auto answer = gate.would_admit(reserved, how.workload, asked);
+  return answer && answer->at_once;
 }
 
 asio::awaitable<expected<reply, failure>> ask(any_client from, request what, call_options how) {
@@ -63,12 +74,12 @@ template <typename T, asio::awaitable<expected<T, failure>> (*Ask)(any_client, r
 asio::awaitable<expected<T, failure>> hedged(std::shared_ptr<hedge_book> book, any_client first, any_client second, request what,
                                              call_options how, bool streamed) {
   time_source& time = first.gate().time();
-  const std::string model = what.model;
+  const std::string name = what.model;
   const instant begun = time.now();
-  const auto delay = how.kind == attempt::first ? book->delay(model, streamed) : std::nullopt;
+  const auto delay = how.kind == attempt::first ? book->delay(name, streamed) : std::nullopt;
   if (!delay) {
     auto answered = co_await Ask(first, std::move(what), how);
-    if (answered && how.kind == attempt::first) book->learn(model, streamed, time.now() - begun);
+    if (answered && how.kind == attempt::first) book->learn(name, streamed, time.now() - begun);
     co_return std::move(answered);
   }
 
@@ -78,12 +89,12 @@ asio::awaitable<expected<T, failure>> hedged(std::shared_ptr<hedge_book> book, a
   attempts->start(0, Ask(first, what, how));
   hedge_statistics counts;
   if (!co_await attempts->run_to(after(begun, *delay))) {
-    if (has_room(second.gate())) {
-      call_options extra = how;
-      extra.kind = attempt::hedge;
-      extra.max_attempts = 1;
-      extra.age = {};
-      extra.requeue_when_preempted = false;
+    call_options extra = how;
+    extra.kind = attempt::hedge;
+    extra.max_attempts = 1;
+    extra.age = {};
+    extra.requeue_when_preempted = false;
+    if (has_room(second.gate(), what, extra)) {
       attempts->start(1, Ask(second, std::move(what), extra));
       counts.sent = 1;
     } else {
@@ -100,7 +111,7 @@ asio::awaitable<expected<T, failure>> hedged(std::shared_ptr<hedge_book> book, a
     counts.suppressed = 1;
   }
   // One that was cancelled took longer than most: that it would have taken longer still does not move a quantile below it.
-  if (winner != race<T>::nobody) book->learn(model, streamed, attempts->at(winner).ended - begun);
+  if (winner != race<T>::nobody) book->learn(name, streamed, attempts->at(winner).ended - begun);
   if (winner == 1) {
     counts.won = 1;
     counts.wasted_tokens = wasted_by<T>(attempts->at(0));

@@ -110,7 +110,7 @@ class race final : public waiting_call {
       own.running = false;
       own.ended = time_.now();
       last = --running_ == 0;
-      if (own.answered && *own.answered && winner_ == nobody) {
+      if (own.answered && *own.answered && winner_ == nobody && !stopped_) {
         winner_ = number;
         cancel_running();
       }

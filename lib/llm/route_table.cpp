@@ -57,27 +57,32 @@ std::optional<visit> route_table::begin(std::size_t which, bool anyway) {
   return here.health.begin(present);
 }
 
-void route_table::saw(std::size_t which, const visit& of, evidence what, duration asked_for) {
+void route_table::answered(std::size_t which, const visit& of) {
   const instant present = now();
   const std::lock_guard lock(mutex_);
   entry& here = entries_[which];
-  if (here.health.saw(of, what, present, draw(), asked_for)) ++here.counts.rests;
-  if (what == evidence::fails || what == evidence::refuses_all) ++here.counts.failed;
+  ++here.counts.answered;
+  here.health.saw(of, evidence::answers, present, 0);
 }
 
-void route_table::saw(std::size_t which, const visit& of, const failure& why) {
-  saw(which, of, evidence_of(why, now() - of.begun, options_.health), why.retry_after.value_or(duration::zero()));
+void route_table::failed(std::size_t which, const visit& of, const failure& why) {
+  const instant present = now();
+  const evidence what = evidence_of(why, present - of.begun, options_.health);
+  const std::lock_guard lock(mutex_);
+  entry& here = entries_[which];
+  if (what == evidence::fails || what == evidence::refuses_all) ++here.counts.failed;
+  if (here.health.saw(of, what, present, draw(), why.retry_after.value_or(duration::zero()))) ++here.counts.rests;
+}
+
+void route_table::lost(std::size_t which, const visit& of) noexcept {
+  const std::lock_guard lock(mutex_);
+  entries_[which].health.saw(of, evidence::none, instant{}, 0);
 }
 
 void route_table::broke(std::size_t which, instant begun, const failure& why) {
   visit of;
   of.begun = begun;
-  saw(which, of, why);
-}
-
-void route_table::answered(std::size_t which) {
-  const std::lock_guard lock(mutex_);
-  ++entries_[which].counts.answered;
+  failed(which, of, why);
 }
 
 void route_table::passed_on(std::size_t which) {

@@ -24,12 +24,13 @@ class route_table {
   [[nodiscard]] std::vector<std::size_t> order(const call_options& how);
   /// A call goes to it; nothing when it is not available, unless it is to be asked `anyway`.
   [[nodiscard]] std::optional<visit> begin(std::size_t which, bool anyway);
-  void saw(std::size_t which, const visit& of, evidence what, duration asked_for);
-  /// The same from a failure.
-  void saw(std::size_t which, const visit& of, const failure& why);
+  // What came of it:
+  void answered(std::size_t which, const visit& of);
+  void failed(std::size_t which, const visit& of, const failure& why);
+  /// It has shown nothing. The gates, and with them the clock, may have gone.
+  void lost(std::size_t which, const visit& of) noexcept;
   /// A stream that had begun broke off.
   void broke(std::size_t which, instant begun, const failure& why);
-  void answered(std::size_t which);
   void passed_on(std::size_t which);
   [[nodiscard]] std::vector<provider_statistics> statistics() const;
 

@@ -10,7 +10,6 @@
 namespace sluice::llm {
 namespace {
 
-using detail::evidence;
 using detail::route_table;
 using detail::visit;
 
@@ -26,15 +25,15 @@ class stay {
   stay(const stay&) = delete;
   stay& operator=(const stay&) = delete;
   ~stay() {
-    if (!told_) table_.saw(which_, of_, evidence::none, duration::zero());
+    if (!told_) table_.lost(which_, of_);
   }
   void answered() {
     told_ = true;
-    table_.saw(which_, of_, evidence::answers, duration::zero());
+    table_.answered(which_, of_);
   }
   void failed(const failure& why) {
     told_ = true;
-    table_.saw(which_, of_, why);
+    table_.failed(which_, of_, why);
   }
 
  private:
@@ -143,7 +142,6 @@ asio::awaitable<expected<T, failure>> routed(std::shared_ptr<route_table> table,
     auto answered = co_await Ask(over, std::move(asked), own);
     if (answered) {
       here.answered();
-      table->answered(which);
       co_return result(hand_out(table, which, begun->begun, *std::move(answered)));
     }
     const failure& why = answered.error();
