@@ -1,6 +1,5 @@
 // Two providers as one: the second answers when the first fails, and the first is left alone until it has had its rest.
 
-#include <sluice/llm/router.hpp>
 #include <sluice/sluice.hpp>
 #include <sluice/testing/mock_provider.hpp>
 
