@@ -249,7 +249,11 @@ void admission::state::let_through(std::uint32_t index, reason why, constraint b
   record(made);
   if (which.state == ticket::phase::waiting) dequeue(index);
   // What would have waited is tried; what would have been refused is not, as far as others are concerned.
-  if (why == reason::none) count_attempt(index);
+  if (why == reason::none) {
+    count_attempt(index);
+  } else if (which.kind != attempt::first) {
+    ++attempts_[static_cast<std::size_t>(which.kind)];
+  }
   release_reserved(index, out);
   which.tokens = which.output = 0;
   which.slots = 0;

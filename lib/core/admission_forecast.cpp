@@ -29,7 +29,8 @@ expected<forecast, decision> admission::state::forecast_at_present(const request
   const bool starts = queue_.empty() ? can_start_at_once(as) && in_time(as) : !parked && would_start(as);
   if (rules_.observe || starts) return sluice::forecast{true, duration::zero()};
   bound = bound_at_arrival(as);
-  if (!what.may_wait) return refused(is_rate(bound) ? reason::rate_limited : reason::no_room, bound);
+  const bool looked_at = !parked && !in_time(as) && would_come_first(as);
+  if (!what.may_wait && !looked_at) return refused(is_rate(bound) ? reason::rate_limited : reason::no_room, bound);
   const capacity ahead = ahead_in(as.workload, as.deadline, {});
   const prospect expected = foresee(as, ahead, true);
   const bool limited = as.deadline != never && rules_.feasibility.enabled && !parked;
@@ -56,20 +57,26 @@ constraint admission::state::bound_at_arrival(const candidate& what) const noexc
   }
   if (reopening_.closed(now_)) return reopening_.paused(now_) ? constraint::provider_pause : constraint::reopening;
   if (const constraint bound = ledger_.room(what.workload, what.asked); bound != constraint::none) return refined(what, bound);
-  const constraint bound = rate_bound(what);
-  return bound == constraint::none ? constraint::order : bound;
+  if (const constraint bound = rate_bound(what); bound != constraint::none) return bound;
+  const bool others = flows_.first(what.workload) != tenants_[what.tenant].flows[what.workload];
+  return others && !would_come_first(what) ? constraint::tenant_turn : constraint::order;
 }
 
 // Where its run has a place already, and where the cheapest goes first, it is taken to come behind those that are there.
 bool admission::state::would_come_first(const candidate& what) const noexcept {
   const std::size_t c = what.workload;
-  if ((queue_.waiting_classes() >> c & 1U) == 0) return true;
-  if (what.run != no_run || queue_.ordered_by_cost(c)) return false;
   const std::uint32_t flow = tenants_[what.tenant].flows[c];
-  if (flow == nowhere || flows_[flow].waiting == 0) return flows_.would_come_first(c, flow);
-  if (flow != flows_.first(c)) return false;
+  const bool alone = flow == nowhere || flows_[flow].waiting == 0;
+  const bool nobody = (queue_.waiting_classes() >> c & 1U) == 0;
+  if (alone && nobody) return true;
+  if (what.run != no_run || queue_.ordered_by_cost(c)) return false;
+  // One that its tenant's rate has paused waits for its turn again when another one joins.
+  const bool paused = !alone && flows_[flow].paused;
+  if ((alone || paused) && !flows_.would_come_first(c, flow)) return false;
+  if (alone) return true;
+  if (!paused && flow != flows_.first(c)) return false;
   instant until;
-  const std::uint32_t head = look_for_next(c, until);
+  const std::uint32_t head = paused ? queue_.head_of(flow) : look_for_next(c, until);
   if (queue_.is_late(head)) return now_ - tickets_[head].arrived < rules_.overload.age_cap;
   const bool continuing = tickets_[head].detailed && detail_of(head).continuing;
   return !continuing && what.deadline < tickets_[head].deadline;

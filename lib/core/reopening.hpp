@@ -45,9 +45,10 @@ class reopening {
   instant begun_{};
   instant paused_until_{};
   instant opens_at_{};
-  /// The end of the spread, and the least time between two starts before that.
+  /// The end of the spread, and the least time between two starts before that, and after.
   instant ends_{};
   duration step_{};
+  duration least_step_{};
 };
 
 }  // namespace sluice::core

@@ -55,7 +55,8 @@ class double_run {
     if (kind < 87) return finish(one, when);
     if (kind < 94) return on_.runs ? change_runs(one, kind, when) : finish(one, when);
     if (kind < 96) return both_.signal(static_cast<provider_signal>(one.a % 3), when);
-    if (kind == 96 && one.a % 4 == 0) return both_.pause(when + ms(one.b % 12), when);
+    if (kind == 96 && one.a % 4 == 0 && on_.pauses) return both_.pause(when + ms(one.b % 12), when);
+    if (kind == 98 && on_.reports) return report_limits(one, when);
     if (kind == 97 && one.a % 2 == 0) return reconfigure(when);
     if (kind == 99 && one.c % 300 == 0) return both_.close(when);
     return both_.tick(when);
@@ -109,6 +110,7 @@ class double_run {
       what.run = runs()[runs().size() - 1 - one.b / 4096 % std::min<std::size_t>(runs().size(), 12)].id;
       what.finalising = one.a / 32768 % 4 == 0;
     }
+    if (on_.retries && one.a / 131072 % 3 == 0) what.kind = static_cast<attempt>(1 + one.a / 262144 % 2);
     if (one.c % 256 == 255) what.workload = workload(200);
     if (one.c % 256 == 254) what.cost.tokens = -1;
     if (one.c % 256 == 253) what.cost.output_tokens = what.cost.tokens + 1;
@@ -117,7 +119,23 @@ class double_run {
       what.age = ages_.back();
       ages_.pop_back();
     }
-    return both_.arrive(what, when);
+    return one.b / 8192 % 4 == 0 ? both_.arrive_as_foretold(what, when) : both_.arrive(what, when);
+  }
+
+  /// Small numbers, and some that make no sense.
+  complaint report_limits(const raw_event& one, instant when) {
+    const auto some = [](std::uint32_t from, std::int64_t most) {
+      provider_limit said;
+      if (from % 3 == 0) said.per_minute = 60 * (1 + from / 4 % (4 * most));
+      if (from % 4 != 0) said.remaining = from / 8 % most;
+      if (from % 5 < 2) said.reset = ms(from / 16 % 40);
+      if (from % 97 == 0) said.remaining = -5;
+      if (from % 89 == 0) said.per_minute = -1;
+      if (from % 83 == 0) said.reset = std::chrono::hours(30);
+      if (from % 79 == 0) said.per_minute = said.remaining = std::int64_t{1} << 40;
+      return said;
+    };
+    return both_.report_limits({some(one.a, 4), some(one.b, 40), some(one.c, 30), some(one.a ^ one.b, 60)}, when);
   }
 
   complaint report(const raw_event& one, instant when) {

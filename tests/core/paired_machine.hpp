@@ -42,6 +42,50 @@ class paired_machine {
     return compare(what.tag);
   }
 
+  /// What will become of a request is asked first, when all that is due has been done: nothing changes by it, and it
+  /// becomes of it.
+  complaint arrive_as_foretold(const request& what, instant now) {
+    if (auto wrong = tick(now)) return wrong;
+    const sluice::statistics before = machine_.statistics();
+    const auto told = machine_.forecast(what, now);
+    if (difference_of_statistics(machine_.statistics(), before)) return "a forecast changes the accounts";
+    if (auto wrong = arrive(what, now)) return wrong;
+    ++seen_.foretold;
+    const auto of_it = [&what](const effect& one) {
+      return one.tag == what.tag && (one.what == effect::kind::granted || one.what == effect::kind::rejected);
+    };
+    const auto answer = std::find_if(effects_.list.begin(), effects_.list.end(), of_it);
+    const bool refused = answer != effects_.list.end() && answer->what == effect::kind::rejected;
+    const bool at_once = answer != effects_.list.end() && !refused;
+    if (told && told->at_once == at_once && !refused) return std::nullopt;
+    const auto why = refused ? effects_.decisions[answer->detail] : decision{};
+    // What is too late may be found to be so as the next of its class, or by what is ahead of it.
+    const bool late = why.reason == reason::infeasible;
+    if (!told && refused && told.error().reason == why.reason && (late || told.error().bound == why.bound)) return std::nullopt;
+    const auto is_turned_away = [](reason one) {
+      return one == reason::no_room || one == reason::rate_limited || one == reason::infeasible;
+    };
+    const bool would_not_wait = !told && !what.may_wait && is_turned_away(told.error().reason);
+    if (would_not_wait && refused && is_turned_away(why.reason)) return std::nullopt;
+    // It was told to wait behind others, or that there are too many of them, and passes them.
+    if (at_once && (told ? !told->at_once : would_not_wait || told.error().reason == reason::queue_full)) {
+      ++seen_.passed;
+      return std::nullopt;
+    }
+    // One more arrival may be what begins or ends an overload, and with it the order by which the wait is estimated.
+    const reason foretold_why = told ? reason::none : told.error().reason;
+    if (!at_once && (foretold_why == reason::infeasible || (late && foretold_why == reason::none))) {
+      ++seen_.passed;
+      return std::nullopt;
+    }
+    return std::to_string(what.tag) + " was foretold " +
+           (told ? std::string(told->at_once ? "to start" : "to wait")
+                 : std::string(to_string(told.error().reason)) + '/' + std::string(to_string(told.error().bound))) +
+           ", and " +
+           (refused ? std::string(to_string(why.reason)) + '/' + std::string(to_string(why.bound))
+                    : std::string(at_once ? "starts" : "waits"));
+  }
+
   complaint arrive_at_once(const request& what, instant now) {
     const event_result got = put({now, events::enter{what}});
     if (model_.arrive_at_once(what, now) != got.accepted)
@@ -113,6 +157,12 @@ class paired_machine {
   complaint pause(instant until, instant now) {
     put({now, events::pause{until}});
     model_.pause(until, now);
+    return compare(0);
+  }
+
+  complaint report_limits(const provider_limits& said, instant now) {
+    put({now, events::report_limits{said}});
+    model_.report_limits(said, now);
     return compare(0);
   }
 

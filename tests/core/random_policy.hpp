@@ -32,6 +32,9 @@ struct features {
   bool adaptive = false;
   bool elastic = false;
   bool observe = false;
+  bool retries = false;
+  bool pauses = false;
+  bool reports = false;
 };
 
 /// Where floors are lent, little else stands in the way.
@@ -49,6 +52,9 @@ inline features random_features(std::mt19937_64& draw, flavour kind) {
   on.adaptive = one_in(rarely);
   on.elastic = one_in(rarely);
   on.observe = one_in(4 * rarely);
+  on.retries = one_in(rarely);
+  on.pauses = !one_in(3);
+  on.reports = one_in(rarely);
   return on;
 }
 
@@ -82,6 +88,9 @@ class policy_maker {
     made.adaptive.initial = upto(6);
     made.adaptive.tolerance = one_in(2) ? 0 : 1.5;
     made.adaptive.window = ms(1 + upto(20));
+    made.retries = {on_.retries && !one_in(4), static_cast<double>(upto(4)) / 10, upto(3), ms(20 + upto(400))};
+    const duration least = duration(upto(8'000'000));
+    made.reopening = {static_cast<double>(upto(2)) / 2, least, least + ms(upto(20)), duration(upto(3) * 700'000)};
     if (on_.models) price(made);
     made.observe = on_.observe && one_in(2);
     return made;

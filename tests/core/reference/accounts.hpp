@@ -8,6 +8,8 @@
 #include "core/overload.hpp"
 #include "core/pace.hpp"
 #include "core/reference/piece.hpp"
+#include "core/reference/provider.hpp"
+#include "core/reference/retries.hpp"
 #include "core/reference/runs.hpp"
 #include "core/reference/turns.hpp"
 #include "core/service_model.hpp"
@@ -61,6 +63,7 @@ class accounts {
     all.class_count = classes();
     if (rules_.adaptive.enabled) all.adaptive_limit = adaptive_.limit();
     all.adaptive_reason = adaptive_.reason();
+    all.attempts_total = attempts_;
     all.tenants = tenants_.known();
     all.runs = runs.kept_count();
     const sums now = add_up();
@@ -91,7 +94,18 @@ class accounts {
     const auto put = [&told](auto number) { told.push_back(static_cast<std::int64_t>(number)); };
     const auto put_instant = [&put](instant when) { put(when.time_since_epoch().count()); };
     put(closed_);
-    put_instant(std::max(now_, paused_until_));
+    if (pause_.in_force) {
+      put_instant(std::max(now_, pause_.until));
+      put_instant(std::max(now_, pause_.next_start));
+      put_instant(std::max(now_, pause_.spread_end));
+      put(pause_.spacing.count());
+      put(pause_.spacing_after.count());
+      if (now_ < pause_.until) put_instant(pause_.begun);
+    }
+    const plain_retries::sums tried = everything_tried();
+    put(tried.fresh);
+    put(tried.again);
+    put(tried.count);
     put(slot_limit());
     put(blocked_ ? *blocked_ : 0);
     put(passes_);
@@ -108,6 +122,7 @@ class accounts {
       put(runs.spent(run, 0));
     }
     put(rates_.owing(now_));
+    put(reports_.state(now_));
     for (std::size_t who = 0; who < tenants_.size(); ++who) put(tenants_[who].rates.owing(now_));
     return told;
   }
@@ -124,6 +139,7 @@ class accounts {
                                       &class_statistics::preempted_total,
                                       &class_statistics::infeasible_total,
                                       &class_statistics::unaffordable_total,
+                                      &class_statistics::retries_refused_total,
                                       &class_statistics::observed_total,
                                       &class_statistics::reserved_tokens_total,
                                       &class_statistics::consumed_tokens_total,
@@ -149,6 +165,7 @@ class accounts {
 
   void put_in_force() {
     rates_.configure(rules_.rates, now_);
+    retries_.configure(rules_.retries);
     tenants_.configure(rules_, turns_, now_);
     adaptive_.configure(rules_.adaptive, rules_.total.slots);
     needs_time_ = rules_.feasibility.enabled || rules_.overload.enabled || rules_.adaptive.enabled ||
@@ -263,19 +280,32 @@ class accounts {
   [[nodiscard]] static plain_rates::amounts charge_of(const piece& one) {
     return {1, one.input(), one.size.output_tokens};
   }
+  /// What has started again, and what waits to be.
+  [[nodiscard]] plain_retries::sums everything_tried() const {
+    plain_retries::sums all = retries_.add_up(now_);
+    for (const piece& one : waiting) {
+      if (!one.repeats) continue;
+      all.again += one.size.tokens;
+      ++all.count;
+    }
+    return all;
+  }
+
   [[nodiscard]] static constraint rate_constraint(constraint first, rate_axis axis) {
     return static_cast<constraint>(static_cast<int>(first) + static_cast<int>(axis) - 1);
   }
   [[nodiscard]] constraint rate_bound(const piece& one) const {
     if (const rate_axis axis = rates_.first_short(charge_of(one), now_); axis != rate_axis::none)
       return rate_constraint(constraint::provider_requests, axis);
+    if (const rate_axis axis = reports_.first_short(charge_of(one), now_); axis != rate_axis::none)
+      return rate_constraint(constraint::reported_requests, axis);
     const rate_axis axis = tenants_[one.tenant].rates.first_short(charge_of(one), now_);
     return axis == rate_axis::none ? constraint::none : rate_constraint(constraint::tenant_requests, axis);
   }
 
   [[nodiscard]] constraint bound_of(const piece& one) const {
     if (one.parked_at) return budget_constraint(runs.check(*one.run, one.price(), one.asked.finalising));
-    if (paused_until_ > now_) return constraint::provider_pause;
+    if (pause_.closed(now_)) return now_ < pause_.until ? constraint::provider_pause : constraint::reopening;
     const sums now = add_up();
     const std::size_t c = one.workload();
     const constraint bound = room(now, c, one.part());
@@ -330,7 +360,10 @@ class accounts {
   bool closed_ = false;
   bool needs_time_ = false;
   instant now_{};
-  instant paused_until_{};
+  plain_pause pause_;
+  plain_reports reports_;
+  plain_retries retries_;
+  std::array<std::int64_t, attempt_count> attempts_{};
   std::uint64_t sequences_ = 0;
   std::uint64_t grants_ = 0;
   std::array<class_statistics, max_workloads> counts_{};

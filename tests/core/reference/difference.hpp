@@ -44,7 +44,7 @@ inline std::optional<std::string> difference_of_runs(const admission& machine, c
 inline std::optional<std::string> difference_of_statistics(const sluice::statistics& a, const sluice::statistics& b) {
   constexpr const char* names[] = {
       "in_flight", "waiting",   "admitted",   "admitted_after_wait", "rejected", "expired",  "shed",
-      "cancelled", "preempted", "infeasible", "unaffordable",        "observed", "reserved", "consumed",
+      "cancelled", "preempted", "infeasible", "unaffordable",        "retries",  "observed", "reserved", "consumed",
       "refunded",  "overrun",   "wasted"};
   std::ostringstream text;
   const auto say = [&text](const std::string& name, std::int64_t has, std::int64_t should) {
@@ -64,6 +64,8 @@ inline std::optional<std::string> difference_of_statistics(const sluice::statist
     say("overloaded" + of, x.overloaded, y.overloaded);
     if (text.str().empty() && x != y) text << "something" << of;
   }
+  for (std::size_t kind = 0; kind < attempt_count; ++kind)
+    say("attempts " + std::to_string(kind), a.attempts_total[kind], b.attempts_total[kind]);
   say("adaptive limit", a.adaptive_limit, b.adaptive_limit);
   say("adaptive reason", static_cast<std::int64_t>(a.adaptive_reason), static_cast<std::int64_t>(b.adaptive_reason));
   say("tenants", static_cast<std::int64_t>(a.tenants), static_cast<std::int64_t>(b.tenants));

@@ -16,9 +16,12 @@ namespace sluice::core::testing {
 struct exercised {
   std::array<std::uint64_t, std::variant_size_v<event_body>> events{};
   std::array<std::uint64_t, static_cast<std::size_t>(effect::kind::budget_threshold) + 1> effects{};
-  std::array<std::uint64_t, static_cast<std::size_t>(reason::unknown_run) + 1> reasons{};
+  std::array<std::uint64_t, static_cast<std::size_t>(reason::retry_budget) + 1> reasons{};
   std::array<std::uint64_t, constraint_count> bounds{};
   std::uint64_t observed = 0;
+  /// Forecasts; and how many were told to wait and did not, or the other way round.
+  std::uint64_t foretold = 0;
+  std::uint64_t passed = 0;
 
   template <typename Array>
   static void add(Array& to, const Array& more) {
@@ -30,6 +33,8 @@ struct exercised {
     add(reasons, other.reasons);
     add(bounds, other.bounds);
     observed += other.observed;
+    foretold += other.foretold;
+    passed += other.passed;
   }
   template <typename Array, typename Value>
   static std::uint64_t of(const Array& some, Value which) {

@@ -37,8 +37,9 @@ class learning : public restoration {
     const std::int64_t input = used.input_tokens + (split ? 0 : used.output_tokens);
     const plain_rates::amounts change{0, input - ended.input(),
                                       (split ? used.output_tokens : 0) - ended.size.output_tokens};
-    rates_.charge(change, now_);
-    tenants_[ended.tenant].rates.charge(change, now_);
+    rates_.correct(change, now_);
+    tenants_[ended.tenant].rates.correct(change, now_);
+    reports_.correct(charge_of(ended), {1, input, split ? used.output_tokens : 0}, ended.since, now_);
     if (change[1] >= 0 && change[2] >= 0) return;
     for (std::size_t c = 0; c < classes(); ++c) {
       plain_flow& flow = turns_.of(ended.tenant, c, tenants_[ended.tenant].weight);

@@ -24,9 +24,10 @@ class reference_model : public learning {
     }
     constraint bound = constraint::none;
     if (const reason why = objection(one, bound); why != reason::none) {
-      if (rules_.observe && (why == reason::impossible || why == reason::budget_exhausted)) {
+      const bool by_policy = why == reason::impossible || why == reason::budget_exhausted || why == reason::retry_budget;
+      if (rules_.observe && by_policy) {
         join(one);
-        let_through(one);
+        let_through(one, true);
         return;
       }
       reject_newcomer(what, why, bound);
@@ -36,6 +37,7 @@ class reference_model : public learning {
     bool moved = expire();
     if (rules_.classes[c].elastic.enabled && elastic_[c].next_update() <= now_) moved = move_limits() || moved;
     join(one);
+    one.repeats = what.kind != attempt::first;
     if (waiting.empty() && fits_alone(one) && !hopeless(one)) {
       start_at_once(one);
       out.push_back({effect::kind::granted, what.tag});
@@ -57,7 +59,7 @@ class reference_model : public learning {
     advance(now);
     piece one = candidate(what);
     const bool unknown_run = what.run.generation != 0 && !one.run;
-    if (unknown_run || !fits_alone(one) || hopeless(one)) {
+    if (unknown_run || !fits_alone(one) || hopeless(one) || !may_be_tried(one)) {
       now_ = before;
       return false;
     }
@@ -154,7 +156,7 @@ class reference_model : public learning {
       const constraint bound = possible(*one);
       if (bound == constraint::none) continue;
       if (rules_.observe) {
-        let_through(*one);
+        let_through(*one, true);
       } else {
         reject(tag, reason::impossible, bound);
       }
@@ -163,7 +165,7 @@ class reference_model : public learning {
     settle();
     if (!rules_.observe) return true;
     for (const std::uint64_t tag : in_named_order()) {
-      if (const piece* const one = find(waiting, tag)) let_through(*one);
+      if (const piece* const one = find(waiting, tag)) let_through(*one, false);
     }
     return true;
   }
@@ -185,10 +187,14 @@ class reference_model : public learning {
   }
 
   void pause(instant until, instant now) {
-    const instant present = std::max(now, now_);
-    if (until > present ? until <= paused_until_ : paused_until_ <= present) return;
+    if (!pause_.ask(until, std::max(now, now_), rules_)) return;
     advance(now);
-    paused_until_ = until;
+    if (!waiting.empty()) settle();
+  }
+
+  void report_limits(const provider_limits& said, instant now) {
+    advance(now);
+    reports_.hear(said, rules_.rates, now_);
     if (!waiting.empty()) settle();
   }
 
@@ -242,17 +248,26 @@ class reference_model : public learning {
     bound = possible(one);
     if (bound != constraint::none) return reason::impossible;
     if (one.asked.deadline <= now_) return reason::deadline_passed;
-    if (one.asked.run.generation == 0) return reason::none;
-    if (!one.run) return reason::unknown_run;
-    const plain_runs::verdict verdict = runs.check(*one.run, one.price(), one.asked.finalising);
-    if (verdict.what != budget_verdict::kind::exhausted) return reason::none;
-    bound = budget_constraint(verdict);
-    return reason::budget_exhausted;
+    if (one.asked.run.generation != 0) {
+      if (!one.run) return reason::unknown_run;
+      const plain_runs::verdict verdict = runs.check(*one.run, one.price(), one.asked.finalising);
+      if (verdict.what == budget_verdict::kind::exhausted) {
+        bound = budget_constraint(verdict);
+        return reason::budget_exhausted;
+      }
+    }
+    if (may_be_tried(one)) return reason::none;
+    bound = constraint::retry_budget;
+    return reason::retry_budget;
+  }
+
+  [[nodiscard]] bool may_be_tried(const piece& one) const {
+    return one.asked.kind == attempt::first || retries_.allows(everything_tried(), one.size.tokens);
   }
 
   /// What keeps it from starting when nobody waits: nothing is protected then.
   [[nodiscard]] bool fits_alone(const piece& one) const {
-    if (ceiling(one.workload()).slots == 0 || paused_until_ > now_) return false;
+    if (ceiling(one.workload()).slots == 0 || (pause_.closed(now_) && now_ < pause_.spread_end)) return false;
     if (room(add_up(), one.workload(), one.part()) != constraint::none || rate_bound(one) != constraint::none)
       return false;
     return !one.run || runs.check(*one.run, one.price(), one.asked.finalising).what == budget_verdict::kind::ok;
@@ -284,7 +299,7 @@ class reference_model : public learning {
   void await_turn(piece one, bool moved) {
     const std::uint64_t tag = one.asked.tag;
     const std::size_t c = one.workload();
-    if (rules_.observe && hopeless(one)) return let_through(one);
+    if (rules_.observe && hopeless(one)) return let_through(one, true);
     const plain_runs::verdict verdict =
         one.run ? runs.check(*one.run, one.price(), one.asked.finalising) : plain_runs::verdict{};
     if (verdict.what == budget_verdict::kind::wait) {
@@ -302,10 +317,11 @@ class reference_model : public learning {
     newcomer_.reset();
     const piece* const newcomer = find(waiting, tag);
     if (newcomer == nullptr) return;
-    if (rules_.observe) return let_through(*newcomer);
+    if (rules_.observe) return let_through(*newcomer, false);
     if (!one.asked.may_wait) {
       const constraint bound = bound_of(*newcomer);
-      const bool rate = bound >= constraint::provider_requests && bound <= constraint::tenant_output;
+      const bool rate = (bound >= constraint::provider_requests && bound <= constraint::tenant_output) ||
+                        bound >= constraint::reopening;
       reject(tag, rate ? reason::rate_limited : reason::no_room, bound);
       serve();
     } else if (cannot_make_it(*newcomer)) {

@@ -212,13 +212,25 @@ class order : public accounts {
   }
 
   /// What is charged when it starts.
-  void charge_start(const piece& one) {
+  void charge_start(piece& one) {
     turns_.serve(flow_of(one), one.size.tokens);
+    count_attempt(one);
+    if (waiting.empty() && now_ >= pause_.spread_end) pause_.in_force = false;
+    pause_.started(now_);
     rates_.charge(charge_of(one), now_);
+    reports_.charge(charge_of(one), now_);
     tenants_[one.tenant].rates.charge(charge_of(one), now_);
   }
 
+  /// It is tried now. What was preempted has been counted before.
+  void count_attempt(piece& one) {
+    const bool fresh = one.asked.kind == attempt::first;
+    if (!fresh || one.preemptions == 0) retries_.start(one.size.tokens, fresh, now_);
+    one.repeats = false;
+  }
+
   void hold(piece one) {
+    ++attempts_[static_cast<std::size_t>(one.asked.kind)];
     one.hold = one.size.tokens;
     one.used = {};
     one.since = now_;

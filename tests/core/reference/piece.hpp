@@ -66,6 +66,8 @@ struct piece {
   /// The run that it waits for to be able to pay.
   std::optional<std::size_t> parked_at;
   bool observed = false;
+  /// It waits to be tried again.
+  bool repeats = false;
   /// What it was expected to cost when its class was put in that order.
   std::uint64_t expected_cost = 0;
 

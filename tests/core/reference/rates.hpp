@@ -51,6 +51,9 @@ class plain_rate {
     return std::max<wide>(0, owed_ - wide{(now - at_).count()} * per_minute_);
   }
 
+  [[nodiscard]] std::int64_t burst() const { return burst_; }
+  void owe(wide owed, instant now) { set(owed, now); }
+
   void charge(std::int64_t amount, instant now) {
     if (limited()) set(std::max<wide>(0, owing(now) + wide{amount} * minute), now);
   }
@@ -104,6 +107,10 @@ class plain_rates {
   /// Negative amounts are given back.
   void charge(const amounts& what, instant now) {
     for (std::size_t axis = 0; axis < 3; ++axis) all_[axis].charge(what[axis], now);
+  }
+  /// What turned out later: at most one burst more.
+  void correct(const amounts& change, instant now) {
+    for (std::size_t axis = 0; axis < 3; ++axis) all_[axis].charge(std::min(change[axis], all_[axis].burst()), now);
   }
   /// What is owed in all, in parts of a unit.
   [[nodiscard]] wide owing(instant now) const { return all_[0].owing(now) + all_[1].owing(now) + all_[2].owing(now); }

@@ -14,7 +14,7 @@ class restoration : public service {
   [[nodiscard]] instant next_needed() const {
     if (waiting.empty()) return never;
     instant next = std::min(rate_wake_, turns_.next_resume());
-    if (paused_until_ > now_) next = std::min(next, paused_until_);
+    if (pause_.closed(now_)) next = std::min(next, pause_.next_start);
     for (const piece& one : waiting) next = std::min(next, one.asked.deadline);
     const bool anybody = std::any_of(holding.begin(), holding.end(), [this](const piece& one) { return listed(one); });
     for (std::size_t c = 0; c < classes(); ++c) {

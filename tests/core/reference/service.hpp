@@ -28,13 +28,18 @@ class service : public order {
   void reject_newcomer(const request& what, reason why, constraint bound) {
     seen_effect told{effect::kind::rejected, what.tag, why, bound, rules_.revision};
     tell_ahead(what.workload.index(), told);
+    if (why == reason::retry_budget) {
+      told.ahead = static_cast<std::size_t>(everything_tried().count);
+      told.ahead_tokens = static_cast<std::int64_t>(everything_tried().again);
+    }
     count_rejection(what.workload.index(), why);
     out.push_back(told);
   }
 
-  /// It runs all the same, because the policy only observes, and holds nothing.
-  void let_through(piece one) {
+  /// It runs all the same, because the policy only observes, and holds nothing. What would have been refused counts as no try.
+  void let_through(piece one, bool refused) {
     if (find(waiting, one.asked.tag) != nullptr) one = dequeue(one.asked.tag);
+    if (!refused) count_attempt(one);
     settle_price(one, {});
     one.paid = false;
     one.size = {0, 0, 0};
@@ -96,15 +101,16 @@ class service : public order {
     while (!waiting.empty()) {
       prepare_heads();
       const auto [next, passing] = choose();
-      if (next == nullptr) return;
+      if (next == nullptr) break;
       if (passing) ++passes_;
-      charge_start(*next);
+      charge_start(*find(waiting, next->asked.tag));
       const piece one = dequeue(next->asked.tag);
       if (one.asked.tag != newcomer_) ++counts_[one.workload()].admitted_after_wait_total;
       lacking_since_[one.workload()] = never;
       hold(one);
       out.push_back({effect::kind::granted, one.asked.tag});
     }
+    pause_.nobody_left(now_);
   }
 
   /// Keeps the queue within its bounds; whether somebody had to go.
@@ -144,6 +150,7 @@ class service : public order {
     counts.shed_total += why == reason::shed ? 1 : 0;
     counts.infeasible_total += why == reason::infeasible ? 1 : 0;
     counts.unaffordable_total += why == reason::budget_exhausted ? 1 : 0;
+    counts.retries_refused_total += why == reason::retry_budget ? 1 : 0;
   }
 
   /// The heads are those that can still be done in time, of tenants whose rate lets them through.
@@ -154,7 +161,7 @@ class service : public order {
         if (hopeless(*head)) {
           count_miss(c);
           if (rules_.observe) {
-            let_through(*head);
+            let_through(*head, true);
           } else {
             reject(head->asked.tag, reason::infeasible, constraint::deadline);
           }
@@ -175,7 +182,7 @@ class service : public order {
 
   [[nodiscard]] choice choose() {
     rate_wake_ = never;
-    if (paused_until_ > now_) return {};
+    if (pause_.closed(now_)) return {};
     const sums now = add_up();
     const bool nothing_needed =
         std::any_of(waiting.begin(), waiting.end(), [](const piece& one) { return one.size.slots == 0; });
@@ -190,8 +197,13 @@ class service : public order {
         if (head == nullptr || within_floor(now, c, head->part()) != floors) continue;
         const constraint bound = room(now, c, head->part());
         const bool fits = bound == constraint::none;
-        if (fits && rates_.first_short(charge_of(*head), now_) == rate_axis::none) return {head, blocked};
-        if (fits) rate_wake_ = std::min(rate_wake_, rates_.earliest(charge_of(*head), now_));
+        const plain_rates::amounts charge = charge_of(*head);
+        const bool let_through = rates_.first_short(charge, now_) == rate_axis::none &&
+                                 reports_.first_short(charge, now_) == rate_axis::none;
+        if (fits && let_through) return {head, blocked};
+        if (fits)
+          rate_wake_ =
+              std::min(rate_wake_, std::max(rates_.earliest(charge, now_), reports_.earliest(charge, now_)));
         if (!fits && bound != constraint::pool_slots && bound != constraint::pool_tokens) continue;
         note_adaptive_bound(now, c);
         if (!blocked && !may_be_passed(*head)) return {};
@@ -230,6 +242,8 @@ class service : public order {
     std::int64_t most = std::min(std::max(beside, in_floor), ceiling(c).tokens - now.held[c].tokens);
     for (const rate_axis axis : {rate_axis::input, rate_axis::output})
       most = std::min(most, rates_.available(axis, now_));
+    for (const rate_axis axis : {rate_axis::input, rate_axis::output, rate_axis::tokens})
+      most = std::min(most, reports_.available(axis, now_));
     const piece* found = nullptr;
     const auto magnitude = [](const piece& one) { return std::bit_width(static_cast<std::uint64_t>(one.size.tokens)); };
     for (const piece& one : waiting) {
