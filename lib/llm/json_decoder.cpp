@@ -1,5 +1,6 @@
 #include "llm/json_decoder.hpp"
 
+#include "llm/json_text.hpp"
 #include "llm/provider_error.hpp"
 #include "llm/quote.hpp"
 #include "llm/trimmed.hpp"
@@ -30,17 +31,17 @@ simdjson::error_code find(simdjson::ondemand::object& from, std::string_view key
 
 }  // namespace
 
-simdjson::error_code json_decoder::open(std::string_view json, simdjson::ondemand::document& into) {
+simdjson::error_code json_decoder::open(std::string_view text, simdjson::ondemand::document& into) {
   strings_.forget();
   // Left to itself the parser would allocate anew for each event that is a byte longer than all before.
-  if (parser_.capacity() < json.size()) {
-    if (const auto error = parser_.allocate(std::bit_ceil(std::max(json.size(), least_capacity)))) return error;
+  if (parser_.capacity() < text.size()) {
+    if (const auto error = parser_.allocate(std::bit_ceil(std::max(text.size(), least_capacity)))) return error;
   }
-  return parser_.iterate(json.data(), json.size(), json.size() + simdjson::SIMDJSON_PADDING).get(into);
+  return parser_.iterate(text.data(), text.size(), text.size() + simdjson::SIMDJSON_PADDING).get(into);
 }
 
-failure json_decoder::broken(std::string_view json, simdjson::error_code why) const {
-  const std::string start = quote(json, secret_);
+failure json_decoder::broken(std::string_view text, simdjson::error_code why) const {
+  const std::string start = quote(text, secret_);
   return failure(errc::protocol_error,
                  std::string("the provider sent broken JSON (") + simdjson::error_message(why) + ")" +
                      (start.empty() ? ": nothing at all" : ": " + start),
@@ -54,9 +55,9 @@ bool json_decoder::is_worth_reading(const sse_event& from) noexcept {
   return from.type != "ping" && trimmed(from.data).starts_with('{');
 }
 
-failure json_decoder::holds_no(const char* wanted, std::string_view json) const {
+failure json_decoder::holds_no(const char* wanted, std::string_view text) const {
   return failure(errc::protocol_error,
-                 std::string("the provider's answer holds no ") + wanted + "; it begins " + quote(json, secret_),
+                 std::string("the provider's answer holds no ") + wanted + "; it begins " + quote(text, secret_),
                  call_phase::answering);
 }
 
@@ -93,6 +94,17 @@ void json_decoder::end_texts() {
     seams_[static_cast<std::size_t>(which)].end(whole);
     hand_out(which, before);
   }
+}
+
+simdjson::error_code json_decoder::keep(dialect spoken, std::string_view block) {
+  switch (judge_json(block)) {
+    case json_kind::object: break;
+    case json_kind::too_deep: return simdjson::DEPTH_ERROR;
+    case json_kind::other:
+    case json_kind::none: return simdjson::TAPE_ERROR;
+  }
+  answer.opaque.emplace_back(spoken, std::string(block));
+  return simdjson::SUCCESS;
 }
 
 void json_decoder::add_call(const tool_call_fragment& part) {

@@ -66,6 +66,8 @@ class json_decoder : public answer_decoder {
   /// More of a text: into the answer, and out as an event.
   void say(std::string_view said, stream_event::kind which);
   simdjson::error_code say(value from, stream_event::kind which);
+  /// An opaque block, as it came. What is skipped elsewhere is looked at here, since it will be sent again.
+  simdjson::error_code keep(dialect spoken, std::string_view json);
   /// More of a tool call.
   void add_call(const tool_call_fragment& part);
 

@@ -54,8 +54,7 @@ simdjson::error_code messages_decoder::read_event(object from, std::string_view 
     if (const auto error = read_indexed(from, said)) return error;
     if (type == "content_block_delta") add(said);
     if (type == "content_block_start") begin(said);
-    if (type == "content_block_stop") end(said);
-    return simdjson::SUCCESS;
+    return type == "content_block_stop" ? end(said) : simdjson::SUCCESS;
   }
   if (type == "message_delta") return read_end(from);
   if (type == "message_start") {
@@ -98,12 +97,10 @@ simdjson::error_code messages_decoder::read_blocks(value from) {
         if (const auto error = read_words(one, said)) return error;
         if (said.type == "thinking") {
           say(said.text, stream_event::kind::reasoning);
-          answer.opaque.emplace_back(dialect::anthropic_messages, std::string(said.raw));
-          return simdjson::SUCCESS;
+          return keep(dialect::anthropic_messages, said.raw);
         }
         begin(said);
-        end(said);
-        return simdjson::SUCCESS;
+        return end(said);
       });
     });
   });
@@ -189,7 +186,7 @@ simdjson::error_code messages_decoder::read_usage(value from, bool final) {
 void messages_decoder::begin(const words& said) {
   last_ = said.index.value_or(last_ + 1);
   // A block that begins anew where one has not ended: that one has ended.
-  if (const auto found = open_.find(last_); found != open_.end()) close(last_, found->second);
+  if (const auto found = open_.find(last_); found != open_.end()) static_cast<void>(close(last_, found->second));
   open_block& begun = open_[last_] = {};
   if (said.type == "text") {
     begun.kind = block_kind::text;
@@ -232,35 +229,37 @@ void messages_decoder::add(const words& said) {
   }
 }
 
-void messages_decoder::end(const words& said) {
+simdjson::error_code messages_decoder::end(const words& said) {
   last_ = said.index.value_or(last_);
   const auto found = open_.find(last_);
-  if (found == open_.end()) return;
-  close(last_, found->second);
+  if (found == open_.end()) return simdjson::SUCCESS;
+  const auto error = close(last_, found->second);
   open_.erase(found);
+  return error;
 }
 
-void messages_decoder::close(std::int64_t index, open_block& ended) {
-  const auto keep = [this](std::string text) { answer.opaque.emplace_back(dialect::anthropic_messages, std::move(text)); };
+simdjson::error_code messages_decoder::close(std::int64_t index, open_block& ended) {
   switch (ended.kind) {
-    case block_kind::text: return;
+    case block_kind::text: return simdjson::SUCCESS;
     case block_kind::tool_use:
       if (!ended.in_pieces && !ended.input.empty()) add_call({.index = index, .arguments = ended.input, .whole = true});
-      return;
+      return simdjson::SUCCESS;
     case block_kind::thinking:
       ended.seam.end(ended.said);
-      return keep(written({{"type", "thinking"}, {"thinking", ended.said}, {"signature", ended.signature}}));
+      return keep(dialect::anthropic_messages,
+                  written({{"type", "thinking"}, {"thinking", ended.said}, {"signature", ended.signature}}));
     case block_kind::other: break;
   }
   auto input = parse_object(ended.input);
   auto block = input ? parse_object(ended.said) : std::nullopt;
-  if (!block) return keep(std::move(ended.said));
+  if (!block) return keep(dialect::anthropic_messages, ended.said);
   (*block)["input"] = *std::move(input);
-  keep(written(*block));
+  return keep(dialect::anthropic_messages, written(*block));
 }
 
 void messages_decoder::complete() {
-  for (auto& [index, block] : open_) close(index, block);
+  // What never ended is kept when it can be; the answer is whole without it.
+  for (auto& [index, block] : open_) static_cast<void>(close(index, block));
   open_.clear();
   json_decoder::complete();
 }

@@ -71,8 +71,8 @@ class messages_decoder final : public json_decoder {
 
   void begin(const words& said);
   void add(const words& said);
-  void end(const words& said);
-  void close(std::int64_t index, open_block& ended);
+  simdjson::error_code end(const words& said);
+  simdjson::error_code close(std::int64_t index, open_block& ended);
 
   std::map<std::int64_t, open_block> open_;
   std::int64_t last_ = 0;

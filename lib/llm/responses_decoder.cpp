@@ -121,7 +121,9 @@ simdjson::error_code responses_decoder::read_item(object from, std::optional<std
   if (type == "function_call") return read_call(from, place, ended);
   if (!ended) return simdjson::SUCCESS;
   const bool is_message = type == "message", is_thought = type == "reasoning";
-  if (!is_message) answer.opaque.emplace_back(dialect::openai_responses, std::string(raw));
+  if (!is_message) {
+    if (const auto error = keep(dialect::openai_responses, raw)) return error;
+  }
   // What came in pieces is there already.
   if (!(is_message || is_thought) || !spoken_.insert(place).second) return simdjson::SUCCESS;
   return read_texts(from, is_message ? kind::text : kind::reasoning);

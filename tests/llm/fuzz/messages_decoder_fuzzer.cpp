@@ -1,0 +1,6 @@
+// Any events and answers of Anthropic's Messages: no crash, and what comes out adds up and can be handed back.
+#include "llm/fuzz/decoder_fuzzing.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  return sluice::llm::test::fuzz_decoder(sluice::llm::dialect::anthropic_messages, bytes, size);
+}
