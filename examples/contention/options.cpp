@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace contention {
@@ -25,6 +26,19 @@ CLI::Validator within(double least, double greatest) {
 std::string digits_only(std::string& text) {
   const bool good = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
   return good ? std::string() : "'" + text + "' is not a whole number";
+}
+
+constexpr std::array dialects{sluice::llm::dialect::openai_chat, sluice::llm::dialect::openai_responses,
+                              sluice::llm::dialect::anthropic_messages};
+
+std::vector<std::string> dialect_names() {
+  std::vector<std::string> names;
+  for (const auto each : dialects) names.emplace_back(to_string(each));
+  return names;
+}
+
+sluice::llm::dialect dialect_of(const std::string& name) {
+  return *std::find_if(dialects.begin(), dialects.end(), [&](auto each) { return to_string(each) == name; });
 }
 
 std::string one_line(std::string text) {
@@ -77,7 +91,12 @@ sluice::expected<options, usage_stop> read_options(int argc, const char* const* 
       ->capture_default_str();
   app.add_option("--limit", read.limit, "Slots of the plain limit")->check(within(1, 1000000))->capture_default_str();
   app.add_option("--policy", read.policy_file, "Policy of the sluice arm, as JSON");
-  app.add_option("--provider", read.provider_url, "An OpenAI-compatible server, such as https://api.openai.com/v1");
+  app.add_option("--provider", read.provider_url,
+                 "A server that speaks the dialect, such as https://api.openai.com/v1");
+  std::string dialect(to_string(read.dialect));
+  app.add_option("--dialect", dialect, "What the provider speaks")
+      ->check(CLI::IsMember(dialect_names()))
+      ->capture_default_str();
   app.add_option("--model", read.model, "The model to ask, with --provider");
   app.add_option("--interactive-trace", read.interactive_trace,
                  "Chats from a CSV file: TIMESTAMP,ContextTokens,GeneratedTokens");
@@ -97,6 +116,7 @@ sluice::expected<options, usage_stop> read_options(int argc, const char* const* 
   } catch (const CLI::ParseError& wrong) {
     return sluice::unexpected<usage_stop>(usage_stop{2, one_line(wrong.what())});
   }
+  read.dialect = dialect_of(dialect);
   if (auto wrong = conflict(app, read); !wrong.empty()) {
     return sluice::unexpected<usage_stop>(usage_stop{2, std::move(wrong)});
   }

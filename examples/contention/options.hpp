@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sluice/core/expected.hpp>
+#include <sluice/llm/dialect.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -26,6 +27,8 @@ struct options {
   /// Empty: a provider of our own, on loopback.
   std::string provider_url;
   std::string model = "mock-model";
+  /// What the provider speaks; the one of our own speaks all.
+  sluice::llm::dialect dialect = sluice::llm::dialect::openai_chat;
   std::string interactive_trace;
   std::string batch_trace;
   /// How many times faster than recorded a trace is played.

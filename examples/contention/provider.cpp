@@ -25,7 +25,7 @@ mock_reply reply_to(const mock_request& asked) {
 
 }  // namespace
 
-provider::provider(const options& asked) : url_(asked.provider_url), model_(asked.model) {
+provider::provider(const options& asked) : dialect_(asked.dialect), url_(asked.provider_url), model_(asked.model) {
   if (url_.empty()) {
     mock_ = std::make_unique<sluice::testing::mock_provider>(sluice::testing::provider_model{});
     mock_->on_request(reply_to);
@@ -36,7 +36,7 @@ provider::provider(const options& asked) : url_(asked.provider_url), model_(aske
 }
 
 sluice::llm::client_options provider::address() const {
-  sluice::llm::client_options where(url_, key_);
+  sluice::llm::client_options where(dialect_, url_, key_);
   // OpenAI's own models insist on the present name; many others know only the former one.
   const bool present =
       mock_ || url_.find(".openai.com") != std::string::npos || url_.find(".azure.com") != std::string::npos;
@@ -47,8 +47,7 @@ sluice::llm::client_options provider::address() const {
 
 void provider::tell_size(sluice::llm::request& asked, const job& size) const {
   if (!mock_) return;
-  asked.extra("user",
-              "\"in=" + std::to_string(size.input_tokens) + " out=" + std::to_string(size.output_tokens) + "\"");
+  asked.end_user = "in=" + std::to_string(size.input_tokens) + " out=" + std::to_string(size.output_tokens);
 }
 
 asio::awaitable<sluice::expected<void, std::string>> provider::check(sluice::http::transport& over) const {
@@ -57,7 +56,13 @@ asio::awaitable<sluice::expected<void, std::string>> provider::check(sluice::htt
   auto base = url_.substr(0, query);
   while (base.ends_with('/')) base.pop_back();
   sluice::http::request asked("GET", base + "/models" + (query == std::string::npos ? "" : url_.substr(query)));
-  if (!key_.empty()) asked.add_header("authorization", "Bearer " + key_);
+  const auto where = address();
+  if (dialect_ == sluice::llm::dialect::anthropic_messages) {
+    asked.add_header("anthropic-version", where.anthropic_version);
+    if (!key_.empty()) asked.add_header("x-api-key", key_);
+  } else if (!key_.empty()) {
+    asked.add_header("authorization", "Bearer " + key_);
+  }
   asked.limits.first_byte = std::chrono::seconds(15);
 
   auto got = co_await over.send(std::move(asked));

@@ -1,5 +1,5 @@
 /// \file
-/// `provider`: whom the calls go to: a mock of our own on loopback, or any OpenAI-compatible server.
+/// `provider`: whom the calls go to: a mock of our own on loopback, or any server that speaks the dialect.
 #pragma once
 
 #include "load.hpp"
@@ -44,6 +44,7 @@ class provider {
   void kill();
 
  private:
+  sluice::llm::dialect dialect_;
   std::string url_;
   std::string key_;
   std::string model_;

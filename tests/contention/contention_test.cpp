@@ -54,7 +54,19 @@ TEST_CASE("every arm runs, ends with all permits back, and has its rows in the t
   CHECK(ended.out.substr(ended.out.size() - 2) == ".\n");
 }
 
-TEST_CASE("agents of the mock make their loop of model, tool, model") {
+TEST_CASE("agents of the mock make their loop of model, tool, model, in each dialect") {
+  using sluice::testing::mock_dialect;
+  auto spoken = mock_dialect::openai_chat;
+  std::string dialect = "openai-chat";
+  SUBCASE("chat completions") {}
+  SUBCASE("Responses") {
+    spoken = mock_dialect::openai_responses;
+    dialect = "openai-responses";
+  }
+  SUBCASE("Messages") {
+    spoken = mock_dialect::anthropic_messages;
+    dialect = "anthropic-messages";
+  }
   mock_provider server(mock_provider_options{});
   server.on_request([](const sluice::testing::mock_request& asked) {
     using sluice::testing::mock_reply;
@@ -66,7 +78,7 @@ TEST_CASE("agents of the mock make their loop of model, tool, model") {
   const auto runs = scratch.write("runs.csv", trace_header + "2024-01-01 00:00:00,20,5\n2024-01-01 00:00:00,20,5\n");
   const auto chats = scratch.write("chats.csv", trace_header + "2024-01-01 00:00:00,20,5\n");
   const auto ended = start("--seconds 0.1 --arms sluice --quiet --provider " + server.url() + " --model tiny" +
-                           " --batch-trace " + runs + " --interactive-trace " + chats);
+                           " --dialect " + dialect + " --batch-trace " + runs + " --interactive-trace " + chats);
   CAPTURE(ended.out);
   CAPTURE(ended.err);
   CHECK(ended.exit_code == 0);
@@ -79,14 +91,33 @@ TEST_CASE("agents of the mock make their loop of model, tool, model") {
   CHECK(std::count_if(seen.begin(), seen.end(), [](auto& each) { return each.tools == 1; }) == 4);
   CHECK(std::count_if(seen.begin(), seen.end(), [](auto& each) { return each.last_role == "tool"; }) == 2);
   CHECK(std::count_if(seen.begin(), seen.end(), [](auto& each) { return each.stream; }) == 1);
-  for (const auto& each : seen) CHECK(each.model == "tiny");
+  for (const auto& each : seen) {
+    CHECK(each.model == "tiny");
+    CHECK(each.dialect == spoken);
+  }
+}
+
+TEST_CASE("the provider of our own speaks every dialect") {
+  for (const std::string dialect : {"openai-responses", "anthropic-messages"}) {
+    CAPTURE(dialect);
+    const auto ended = start("--seconds 1 --agents 4 --arms sluice --quiet --dialect " + dialect);
+    CAPTURE(ended.out);
+    CHECK(ended.exit_code == 0);
+    CHECK(ended.err.empty());
+    CHECK(count(ended.out, zero_accounts) == 1);
+    CHECK(mentions(ended.out, "what the provider saw"));
+  }
 }
 
 TEST_CASE("the key goes to the provider, and nowhere else") {
   mock_provider_options options;
   options.api_key = "open-sesame";
   mock_provider server(options);
-  const auto arguments = "--seconds 0.5 --agents 1 --arms sluice --quiet --model tiny --provider " + server.url();
+  std::string dialect;
+  SUBCASE("OpenAI's") {}
+  SUBCASE("Anthropic's") { dialect = " --dialect anthropic-messages"; }
+  const auto arguments =
+      "--seconds 0.5 --agents 1 --arms sluice --quiet --model tiny --provider " + server.url() + dialect;
 
   check_refused(start(arguments), 1, "does not accept the key (HTTP 401); set SLUICE_API_KEY");
   const auto wrong = start(arguments, "SLUICE_API_KEY=wrong-word");

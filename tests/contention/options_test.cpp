@@ -35,6 +35,7 @@ TEST_CASE("without options everything has its default") {
   CHECK(got->speed == 1);
   CHECK(got->provider_url.empty());
   CHECK(got->arms == arm_names());
+  CHECK(got->dialect == sluice::llm::dialect::openai_chat);
   CHECK_FALSE(got->kill_after);
   CHECK_FALSE(got->quiet);
 }
@@ -66,11 +67,21 @@ TEST_CASE("a provider of one's own") {
   CHECK(got->model == "qwen");
 }
 
+TEST_CASE("each dialect by its name") {
+  using sluice::llm::dialect;
+  CHECK(read({"--dialect", "openai-chat"})->dialect == dialect::openai_chat);
+  CHECK(read({"--dialect", "openai-responses"})->dialect == dialect::openai_responses);
+  CHECK(read({"--dialect", "anthropic-messages"})->dialect == dialect::anthropic_messages);
+  const auto wrong = error_of({"--dialect", "latin"});
+  CHECK(mentions(wrong, "--dialect"));
+  CHECK(mentions(wrong, "anthropic-messages"));
+}
+
 TEST_CASE("help is not an error") {
   const auto got = read({"--help"});
   REQUIRE_FALSE(got);
   CHECK(got.error().exit_code == 0);
-  for (const auto* name : {"--seconds", "--seed", "--policy", "--provider", "--model", "--interactive-trace",
+  for (const auto* name : {"--seconds", "--seed", "--policy", "--provider", "--model", "--dialect", "--interactive-trace",
                            "--batch-trace", "--speed", "--arms", "--kill-after", "--quiet", "SLUICE_API_KEY"}) {
     CAPTURE(name);
     CHECK(mentions(got.error().text, name));
