@@ -8,14 +8,14 @@
 
 using namespace std::chrono_literals;
 
-//! [hedge]
+//! [hedged_chat]
 asio::awaitable<void> ask(sluice::llm::hedge& hedged) {
   sluice::llm::request question("gpt-4o-mini");
   question.user("What is a hedge?").limit_output(50);
   auto answer = co_await hedged.chat(question);
   std::cout << (answer ? answer->text : answer.error().message()) << '\n';
 }
-//! [hedge]
+//! [hedged_chat]
 
 int main() {
   sluice::testing::mock_provider provider;
@@ -25,12 +25,12 @@ int main() {
   sluice::runtime runtime(sluice::runtime_options(sluice::policy({.slots = 8, .tokens = 32'000}),
                                                   sluice::llm::client_options(provider.url())));
 
-  //! [options]
+  //! [hedged]
   sluice::llm::hedge_options options;
   options.quantile = 0.95;  // after what 95 of 100 calls have taken, once enough of them have been seen
   options.after = 50ms;     // and after so long until then
   sluice::llm::hedge hedged(runtime.client(), options);
-  //! [options]
+  //! [hedged]
 
   runtime.run(ask(hedged));
   const auto counts = hedged.statistics();
