@@ -11,6 +11,8 @@ namespace sluice::llm {
 
 namespace {
 
+using json = json_value;
+
 const char* role_name(role who) noexcept {
   switch (who) {
     case role::system: return "system";

@@ -13,11 +13,11 @@ class judge {
 
   bool null() { return scalar(); }
   bool boolean(bool) { return scalar(); }
-  bool number_integer(json::number_integer_t) { return scalar(); }
-  bool number_unsigned(json::number_unsigned_t) { return scalar(); }
-  bool number_float(json::number_float_t, const std::string&) { return scalar(); }
+  bool number_integer(json_value::number_integer_t) { return scalar(); }
+  bool number_unsigned(json_value::number_unsigned_t) { return scalar(); }
+  bool number_float(json_value::number_float_t, const std::string&) { return scalar(); }
   bool string(std::string&) { return scalar(); }
-  bool binary(json::binary_t&) { return scalar(); }
+  bool binary(json_value::binary_t&) { return scalar(); }
   bool key(std::string&) { return true; }
   bool start_object(std::size_t) { return open(json_kind::object); }
   bool start_array(std::size_t) { return open(json_kind::other); }
@@ -47,19 +47,19 @@ class judge {
 
 json_kind judge_json(std::string_view text) {
   judge found;
-  if (json::sax_parse(text, &found)) return found.kind;
+  if (json_value::sax_parse(text, &found)) return found.kind;
   return found.too_deep ? json_kind::too_deep : json_kind::none;
 }
 
-std::optional<json> parse_json(std::string_view text) {
+std::optional<json_value> parse_json(std::string_view text) {
   const json_kind kind = judge_json(text);
   if (kind == json_kind::none || kind == json_kind::too_deep) return std::nullopt;
-  return json::parse(text, nullptr, false);
+  return json_value::parse(text, nullptr, false);
 }
 
-std::optional<json> parse_object(std::string_view text) {
+std::optional<json_value> parse_object(std::string_view text) {
   if (judge_json(text) != json_kind::object) return std::nullopt;
-  return json::parse(text, nullptr, false);
+  return json_value::parse(text, nullptr, false);
 }
 
 }  // namespace sluice::llm

@@ -11,7 +11,7 @@
 
 namespace sluice::llm {
 
-using json = nlohmann::ordered_json;
+using json_value = nlohmann::ordered_json;
 
 /// Deeper JSON is refused: writing it takes stack. Nobody's schema or arguments come near.
 constexpr std::size_t most_json_depth = 512;
@@ -30,8 +30,8 @@ enum class json_kind : std::uint8_t {
 [[nodiscard]] json_kind judge_json(std::string_view text);
 
 /// The JSON in `text`; nothing when it is none, or too deep.
-[[nodiscard]] std::optional<json> parse_json(std::string_view text);
+[[nodiscard]] std::optional<json_value> parse_json(std::string_view text);
 /// The same when it is an object.
-[[nodiscard]] std::optional<json> parse_object(std::string_view text);
+[[nodiscard]] std::optional<json_value> parse_object(std::string_view text);
 
 }  // namespace sluice::llm

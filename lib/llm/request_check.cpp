@@ -85,24 +85,24 @@ void request_check::check_tools() {
   }
 }
 
-json request_check::object(std::string_view text, const std::string& field) {
+json_value request_check::object(std::string_view text, const std::string& field) {
   if (auto parsed = parse_object(text)) return *std::move(parsed);
   refuse(judge_json(text) == json_kind::too_deep
              ? field + " is nested deeper than " + std::to_string(most_json_depth) + " levels"
              : field + " is not a JSON object");
-  return json::object();
+  return json_value::object();
 }
 
-json request_check::parameters(const tool& offered) {
+json_value request_check::parameters(const tool& offered) {
   return object(offered.parameters, "tools['" + offered.name + "'].parameters");
 }
 
-json request_check::schema() {
+json_value request_check::schema() {
   if (asked_.format.name.empty()) refuse("format.name is empty");
   return object(asked_.format.schema, "format.schema");
 }
 
-json request_check::native(const content_part& part, const std::string& field) {
+json_value request_check::native(const content_part& part, const std::string& field) {
   if (part.spoken != spoken_) {
     refuse(field + " is a part of " + std::string(to_string(part.spoken)) + ", and the server speaks " +
            std::string(to_string(spoken_)));
@@ -110,8 +110,8 @@ json request_check::native(const content_part& part, const std::string& field) {
   return object(part.content, field);
 }
 
-json request_check::opaque(const message& said, std::size_t at) {
-  json blocks = json::array();
+json_value request_check::opaque(const message& said, std::size_t at) {
+  json_value blocks = json_value::array();
   for (const opaque_block& block : said.opaque) {
     const std::string field = message_name(at) + ".opaque";
     if (block.spoken != spoken_) {
@@ -123,12 +123,12 @@ json request_check::opaque(const message& said, std::size_t at) {
   return blocks;
 }
 
-void request_check::add_extras(json& out, std::initializer_list<std::string_view> ours) {
+void request_check::add_extras(json_value& out, std::initializer_list<std::string_view> ours) {
   for (const auto& [field, text] : asked_.extra_fields) {
     if (std::find(ours.begin(), ours.end(), field) != ours.end()) refuse("extra: " + field + " cannot be replaced");
     auto value = parse_json(text);
     if (!value) refuse("extra: the value of " + field + " is not JSON, or too deep");
-    out[field] = value ? *std::move(value) : json();
+    out[field] = value ? *std::move(value) : json_value();
   }
 }
 

@@ -31,17 +31,17 @@ class request_check {
   void cannot_express(const std::string& field, const std::string& advice);
 
   /// The JSON object in `text`; an empty one, and a note, when it is none.
-  [[nodiscard]] json object(std::string_view text, const std::string& field);
+  [[nodiscard]] json_value object(std::string_view text, const std::string& field);
   /// The parameters of a tool, and the schema of the format.
-  [[nodiscard]] json parameters(const tool& offered);
-  [[nodiscard]] json schema();
+  [[nodiscard]] json_value parameters(const tool& offered);
+  [[nodiscard]] json_value schema();
   /// What a part of the dialect's own says.
-  [[nodiscard]] json native(const content_part& part, const std::string& field);
+  [[nodiscard]] json_value native(const content_part& part, const std::string& field);
   /// An assistant's blocks, in order.
-  [[nodiscard]] json opaque(const message& said, std::size_t at);
+  [[nodiscard]] json_value opaque(const message& said, std::size_t at);
 
   /// Writes the caller's own fields over `out`; those in `ours` are not to be replaced.
-  void add_extras(json& out, std::initializer_list<std::string_view> ours);
+  void add_extras(json_value& out, std::initializer_list<std::string_view> ours);
 
  private:
   void check_message(const message& said, std::size_t at);

@@ -12,6 +12,8 @@ namespace sluice::llm {
 
 namespace {
 
+using json = json_value;
+
 const char* choice_name(tool_choice how) noexcept {
   switch (how) {
     case tool_choice::automatic: return "auto";

@@ -24,8 +24,8 @@ std::string refused(const request& asked) {
 }
 
 // What stands in `messages`.
-std::string conversation(const request& asked) { return json::parse(encoded(asked))["messages"].dump(); }
-std::string field(const request& asked, const char* name) { return json::parse(encoded(asked))[name].dump(); }
+std::string conversation(const request& asked) { return json_value::parse(encoded(asked))["messages"].dump(); }
+std::string field(const request& asked, const char* name) { return json_value::parse(encoded(asked))[name].dump(); }
 
 request question() { return request("m").user("x"); }
 
@@ -92,7 +92,7 @@ TEST_CASE("thoughts are handed back first, as they came") {
   answer.tool_calls.emplace_back("t1", "f", "{}");
   request asked("m");
   asked.user("x").assistant(answer);
-  CHECK(json::parse(conversation(asked))[1]["content"].dump() ==
+  CHECK(json_value::parse(conversation(asked))[1]["content"].dump() ==
         "[{\"type\":\"thinking\",\"thinking\":\"Hm\xE2\x82\xAC\",\"signature\":\"E==\"},{\"type\":\"redacted_thinking\",\"data\":\"x\"},"
         "{\"type\":\"text\",\"text\":\"So.\"},{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"f\",\"input\":{}}]");
 }
@@ -106,7 +106,7 @@ TEST_CASE("pictures, files and parts of the dialect's own") {
                 .with(content_part::file("a.pdf", "application/pdf", "CCCC"))
                 .with(content_part::words("and say"))
                 .with(content_part::native(dialect::anthropic_messages, R"({"type":"search_result"})")));
-  CHECK(json::parse(conversation(asked))[0]["content"].dump() ==
+  CHECK(json_value::parse(conversation(asked))[0]["content"].dump() ==
         R"([{"type":"text","text":"Look:"},{"type":"image","source":{"type":"url","url":"https://x.test/a.png"}},)"
         R"({"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}},)"
         R"({"type":"image","source":{"type":"base64","media_type":"image/gif","data":"BBBB"}},)"
@@ -146,10 +146,10 @@ TEST_CASE("tools 9: a call that no server would take back goes under a name that
   answer.tool_calls.back().valid = false;
   request asked("m");
   asked.user("x").assistant(answer).tool_result("t.1", "no such tool", true);
-  CHECK(json::parse(conversation(asked))[1]["content"].dump() ==
+  CHECK(json_value::parse(conversation(asked))[1]["content"].dump() ==
         R"([{"type":"tool_use","id":"t_1","name":"get_weather","input":{}},{"type":"tool_use","id":"t2","name":")" +
             std::string(64, 'f') + R"(","input":{}},{"type":"tool_use","id":"t3","name":"unnamed","input":{}}])");
-  CHECK(json::parse(conversation(asked))[2]["content"][0]["tool_use_id"] == "t_1");
+  CHECK(json_value::parse(conversation(asked))[2]["content"][0]["tool_use_id"] == "t_1");
 }
 
 TEST_CASE("what cannot be expressed is named, with advice") {

@@ -23,7 +23,7 @@ std::string refused(const request& asked) {
   return body.error().message();
 }
 
-std::string field(const request& asked, const char* name) { return json::parse(encoded(asked))[name].dump(); }
+std::string field(const request& asked, const char* name) { return json_value::parse(encoded(asked))[name].dump(); }
 
 request question() { return request("m").user("x"); }
 
