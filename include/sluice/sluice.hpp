@@ -19,6 +19,8 @@
 #include <sluice/llm/any_stream.hpp>
 #include <sluice/llm/client.hpp>
 #include <sluice/llm/client_options.hpp>
+#include <sluice/llm/conversation.hpp>
+#include <sluice/llm/environment.hpp>
 #include <sluice/llm/estimator.hpp>
 #include <sluice/llm/failure.hpp>
 #include <sluice/llm/hedge.hpp>
@@ -30,7 +32,12 @@
 #include <sluice/llm/sse_parser.hpp>
 #include <sluice/llm/stream.hpp>
 #include <sluice/llm/stream_event.hpp>
+#include <sluice/llm/text_profile.hpp>
+#include <sluice/llm/text_ratios.hpp>
+#include <sluice/llm/tool_arguments.hpp>
 #include <sluice/llm/tool_call.hpp>
+#include <sluice/llm/whole_text.hpp>
+#include <sluice/llm/whole_text.hpp>
 #include <sluice/runtime/bulkhead.hpp>
 #include <sluice/runtime/permit.hpp>
 #include <sluice/runtime/sleep.hpp>

@@ -56,6 +56,12 @@ class runtime::house {
   }
 };
 
+expected<runtime_options, error> runtime_options::from_env(policy rules_of_gate, const llm::environment& from) {
+  auto provider = llm::client_options::from_env(from);
+  if (!provider) return unexpected<error>(std::move(provider).error());
+  return runtime_options(std::move(rules_of_gate), *std::move(provider));
+}
+
 runtime::runtime(runtime_options options) : house_(std::make_unique<house>(std::move(options))) {}
 runtime::~runtime() = default;
 

@@ -2,9 +2,12 @@
 /// `client`: calls models, each call under a permit: estimated, admitted, reconciled while it runs, settled at its end.
 #pragma once
 
+#include <sluice/core/cost.hpp>
 #include <sluice/core/expected.hpp>
+#include <sluice/core/forecast.hpp>
 #include <sluice/http/transport.hpp>
 #include <sluice/llm/client_options.hpp>
+#include <sluice/llm/environment.hpp>
 #include <sluice/llm/failure.hpp>
 #include <sluice/llm/reply.hpp>
 #include <sluice/llm/request.hpp>
@@ -14,6 +17,7 @@
 #include <asio/awaitable.hpp>
 
 #include <memory>
+#include <string>
 
 namespace sluice::llm {
 
@@ -30,6 +34,8 @@ class client {
  public:
   /// Throws `error_exception` when the options do not hold (`validate`).
   client(http::transport& over, bulkhead& gate, client_options options);
+  /// A client by the environment (`client_options::from_env`). Throws `error_exception` when that says nothing that holds.
+  [[nodiscard]] static client from_env(http::transport& over, bulkhead& gate, const environment& from = process_environment());
   client(const client&) = delete;
   client& operator=(const client&) = delete;
   ~client();
@@ -46,6 +52,27 @@ class client {
   /// Asks for a streamed answer. Completes when the answer's head is there: the model has then taken the request on.
   /// Everything else as `chat`.
   [[nodiscard]] asio::awaitable<expected<llm::stream, failure>> stream(request what, call_options options = {});
+
+  /// The one-line chat: the answer's text, and nothing else.
+  ///
+  /// ```cpp
+  /// auto answer = co_await client.ask("gpt-4o-mini", "Why is the sky blue?");
+  /// std::cout << (answer ? *answer : answer.error().message()) << '\n';
+  /// ```
+  ///
+  /// Everything as `chat`. Errors: its own, and those of `whole_text`: an answer that is not all text is a failure with that answer in
+  /// `failure::partial`.
+  [[nodiscard]] asio::awaitable<expected<std::string, failure>> ask(std::string model, std::string question,
+                                                                    call_options options = {});
+
+  /// What would be reserved for a request if it were made now: the estimate, corrected by what was learned, or what the options say.
+  /// Nothing is asked for. Linear in the request's text, some GB/s.
+  /// Errors: `errc::invalid_argument` for an estimate that does not hold. The request itself is not checked.
+  [[nodiscard]] expected<cost, failure> estimate(const request& what, const call_options& options = {}) const;
+  /// What admission would say to it now (`bulkhead::would_admit`). Nothing changes.
+  /// Errors: as `estimate`, and refusals as `chat` would have them: work that is larger than the pool is `errc::refused`, whose message
+  /// names the numbers and what to change.
+  [[nodiscard]] expected<forecast, failure> would_admit(const request& what, const call_options& options = {}) const;
 
   [[nodiscard]] bulkhead& gate() const noexcept;
 

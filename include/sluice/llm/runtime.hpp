@@ -2,10 +2,13 @@
 /// `runtime`: for programs that have no loop of their own. Owns one of everything.
 #pragma once
 
+#include <sluice/core/error.hpp>
+#include <sluice/core/expected.hpp>
 #include <sluice/core/policy.hpp>
 #include <sluice/http/curl_transport.hpp>
 #include <sluice/llm/client.hpp>
 #include <sluice/llm/client_options.hpp>
+#include <sluice/llm/environment.hpp>
 #include <sluice/runtime/bulkhead.hpp>
 #include <sluice/runtime/time_source.hpp>
 
@@ -31,6 +34,10 @@ class runtime_options {
   explicit runtime_options(policy rules_of_gate) : rules(std::move(rules_of_gate)) {}
   runtime_options(policy rules_of_gate, llm::client_options server)
       : rules(std::move(rules_of_gate)), provider(std::move(server)) {}
+
+  /// With the provider that the environment names (`client_options::from_env`).
+  [[nodiscard]] static expected<runtime_options, error> from_env(policy rules_of_gate,
+                                                                 const llm::environment& from = llm::process_environment());
 
   policy rules;
   /// The server that `runtime::client` calls.
