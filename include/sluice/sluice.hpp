@@ -37,7 +37,6 @@
 #include <sluice/llm/tool_arguments.hpp>
 #include <sluice/llm/tool_call.hpp>
 #include <sluice/llm/whole_text.hpp>
-#include <sluice/llm/whole_text.hpp>
 #include <sluice/runtime/bulkhead.hpp>
 #include <sluice/runtime/permit.hpp>
 #include <sluice/runtime/sleep.hpp>
