@@ -83,7 +83,8 @@ class chat_reader {
   }
 
   std::optional<wire_error> answer(const std::string& id) {
-    if (id.empty()) return invalid_request("Missing parameter 'tool_call_id': messages with role 'tool' must have one.", at());
+    if (id.empty())
+      return invalid_request("Missing parameter 'tool_call_id': messages with role 'tool' must have one.", at());
     const auto call = std::find(open_calls_.begin(), open_calls_.end(), id);
     if (call == open_calls_.end()) {
       return invalid_request(
@@ -100,7 +101,8 @@ class chat_reader {
     std::string ids;
     for (const auto& id : open_calls_) ids += (ids.empty() ? "" : ", ") + id;
     return invalid_request(
-        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The "
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+        "The "
         "following tool_call_ids did not have response messages: " +
             ids,
         at(".role"));
@@ -117,8 +119,9 @@ class chat_reader {
                                "missing_required_parameter");
       }
       if (!is_tool_name(text_at(*function, "name"), longest_tool_name)) {
-        return invalid_request("Invalid '" + place + ".function.name': expected a name of letters, digits, '_' and '-'.",
-                               place + ".function.name", "invalid_value");
+        return invalid_request(
+            "Invalid '" + place + ".function.name': expected a name of letters, digits, '_' and '-'.",
+            place + ".function.name", "invalid_value");
       }
     }
     request_.tools = offered.size();

@@ -31,9 +31,8 @@ ordered call_of(const wire_answer& answer, std::size_t index, std::size_t count)
   const auto text = answer.plan.joined(kind::arguments, count, index);
   ordered arguments(text);
   if (answer.habits.whole_tool_calls && ordered::accept(text)) arguments = ordered::parse(text);
-  return {{"id", call.id},
-          {"type", "function"},
-          {"function", {{"name", call.name}, {"arguments", std::move(arguments)}}}};
+  return {
+      {"id", call.id}, {"type", "function"}, {"function", {{"name", call.name}, {"arguments", std::move(arguments)}}}};
 }
 
 class chat_events final : public wire_events {
@@ -60,9 +59,10 @@ class chat_events final : public wire_events {
     const bool tells = !habits.no_usage;
     if (!habits.no_finish_reason) {
       const auto reason = json_text(reason_of(answer_.plan));
-      all += tells && habits.usage_in_last_chunk ? event(front_ + "{\"index\":0,\"delta\":{},\"finish_reason\":" + reason +
-                                                         "}],\"usage\":" + dumped(usage_of(used)) + "}")
-                                                 : choice("{}", reason);
+      all += tells && habits.usage_in_last_chunk
+                 ? event(front_ + "{\"index\":0,\"delta\":{},\"finish_reason\":" + reason +
+                         "}],\"usage\":" + dumped(usage_of(used)) + "}")
+                 : choice("{}", reason);
     }
     if (null_usage_) all += event(front_ + "],\"usage\":" + dumped(usage_of(used)) + "}");
     return all;
@@ -107,7 +107,8 @@ class chat_events final : public wire_events {
     if (answer_.habits.whole_tool_calls) return {};
     const auto& call = answer_.plan.calls[index];
     return choice("{\"tool_calls\":[{\"index\":" + std::to_string(index) + ",\"id\":" + json_text(call.id) +
-                      ",\"type\":\"function\",\"function\":{\"name\":" + json_text(call.name) + ",\"arguments\":\"\"}}]}",
+                      ",\"type\":\"function\",\"function\":{\"name\":" + json_text(call.name) +
+                      ",\"arguments\":\"\"}}]}",
                   "null");
   }
 

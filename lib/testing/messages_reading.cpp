@@ -55,9 +55,9 @@ class messages_reader {
   std::string at(const std::string& what = {}) const { return "messages." + std::to_string(request_.messages) + what; }
 
   wire_error unanswered(const ids& lacking) const {
-    return invalid_request(at() + ": `tool_use` ids were found without `tool_result` blocks immediately after: " +
-                           listed(lacking) +
-                           ". Each `tool_use` block must have a corresponding `tool_result` block in the next message.");
+    return invalid_request(
+        at() + ": `tool_use` ids were found without `tool_result` blocks immediately after: " + listed(lacking) +
+        ". Each `tool_use` block must have a corresponding `tool_result` block in the next message.");
   }
 
   void system(const json& body) {
@@ -88,9 +88,10 @@ class messages_reader {
   std::optional<wire_error> message(const json& each, bool last) {
     const auto role = text_at(each, "role");
     if (role != "user" && role != "assistant") {
-      return invalid_request(at() + ": Unexpected role \"" + role +
-                             "\". The Messages API accepts \"user\" and \"assistant\"; the system prompt is the top-level "
-                             "parameter `system`.");
+      return invalid_request(
+          at() + ": Unexpected role \"" + role +
+          "\". The Messages API accepts \"user\" and \"assistant\"; the system prompt is the top-level "
+          "parameter `system`.");
     }
     if (request_.messages == 0 && role != "user") {
       return invalid_request("messages: first message must use the \"user\" role");
@@ -107,8 +108,9 @@ class messages_reader {
     const auto& content = each["content"];
     if (content.is_string() ? content.get_ref<const std::string&>().empty() : content.empty()) {
       if (last && role == "assistant") return std::nullopt;
-      return invalid_request(at() + ": all messages must have non-empty content except for the optional final assistant "
-                                    "message");
+      return invalid_request(at() +
+                             ": all messages must have non-empty content except for the optional final assistant "
+                             "message");
     }
     if (content.is_string()) return text(content.get<std::string>());
     std::size_t index = 0;
@@ -181,8 +183,10 @@ class messages_reader {
                              "message.");
     }
     if (std::find(results_.begin(), results_.end(), id) != results_.end()) {
-      return invalid_request(place_ + ": each tool_use must have a single result. Found multiple `tool_result` blocks with "
-                                      "id: " + id);
+      return invalid_request(place_ +
+                             ": each tool_use must have a single result. Found multiple `tool_result` blocks with "
+                             "id: " +
+                             id);
     }
     if (text_came_) return invalid_request(place_ + ": `tool_result` blocks must come before the text of their turn");
     std::string said;
@@ -208,7 +212,8 @@ class messages_reader {
       const auto place = "tools." + std::to_string(i);
       const auto type = text_at(offered[i], "type");
       if (type == "function") {
-        return invalid_request(place + ": Input tag 'function' found using 'type' does not match any of the expected tags");
+        return invalid_request(place +
+                               ": Input tag 'function' found using 'type' does not match any of the expected tags");
       }
       // Tools that the provider runs itself have types, and schemas, of their own.
       if (!type.empty() && type != "custom") continue;

@@ -51,6 +51,7 @@ mock_fault mock_fault::byte_order_mark() { return mock_fault(kind::byte_order_ma
 mock_fault mock_fault::no_finish_reason() { return mock_fault(kind::no_finish_reason); }
 mock_fault mock_fault::whole_tool_call() { return mock_fault(kind::whole_tool_call); }
 mock_fault mock_fault::usage_in_last_chunk() { return mock_fault(kind::usage_in_last_chunk); }
+mock_fault mock_fault::gzip() { return mock_fault(kind::gzip); }
 mock_fault mock_fault::refuse_stream_options() { return mock_fault(kind::refuse_stream_options); }
 
 mock_fault mock_fault::reasoning_field(std::string name) {

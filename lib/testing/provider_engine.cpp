@@ -1,6 +1,7 @@
 #include "testing/provider_engine.hpp"
 
 #include "testing/cut_answer.hpp"
+#include "testing/gzip_answer.hpp"
 #include "testing/wire_time.hpp"
 
 #include <asio/post.hpp>
@@ -29,9 +30,8 @@ std::string_view path_of(const loopback_request& request) {
 // Paths that are nobody's, or several's, are answered in the form that the client seems to expect.
 const wire_dialect& form_of(const loopback_request& request) {
   if (const auto dialect = dialect_of_path(path_of(request))) return wire_dialect_of(*dialect);
-  const bool versioned =
-      std::any_of(request.headers.begin(), request.headers.end(),
-                  [](const http::header& line) { return names_header(line, "anthropic-version"); });
+  const bool versioned = std::any_of(request.headers.begin(), request.headers.end(),
+                                     [](const http::header& line) { return names_header(line, "anthropic-version"); });
   return wire_dialect_of(versioned ? mock_dialect::anthropic_messages : mock_dialect::openai_chat);
 }
 
@@ -148,10 +148,10 @@ void provider_engine::put_fault(loopback_answer& to, const wire_dialect& form, c
   std::vector<http::header> more;
   for (const auto& [name, value] : fault.headers()) more.emplace_back(name, value);
   if (fault.what() != mock_fault::kind::status) {
-    return refuse(to, form,
-                  {400, "Unrecognized request argument supplied: stream_options", "invalid_request_error", {},
-                   "stream_options"},
-                  more);
+    return refuse(
+        to, form,
+        {400, "Unrecognized request argument supplied: stream_options", "invalid_request_error", {}, "stream_options"},
+        more);
   }
   refuse(to, form, form.usual_error(fault.code(), fault.message(), fault.is_quota()), more);
 }
@@ -163,6 +163,9 @@ void provider_engine::take_on(mock_request request, loopback_request from, const
   for (const auto& [name, value] : reply.headers) headers.emplace_back(name, value);
   if (fault.bytes() > 0) {
     from.answer = make_cut_answer(context_, std::move(from.answer), fault.bytes(), fault.every());
+  }
+  if (fault.has(mock_fault::kind::gzip) && request.header_value("accept-encoding").find("gzip") != std::string::npos) {
+    from.answer = make_gzip_answer(std::move(from.answer));
   }
   const auto it = exchanges_
                       .try_emplace(id, request, from.connection, reply, std::move(fault), std::move(headers),

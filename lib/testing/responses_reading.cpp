@@ -182,6 +182,8 @@ class responses_reader {
 
 }  // namespace
 
-std::optional<wire_error> read_responses(mock_request& request) { return read_body(request, responses_reader(request)); }
+std::optional<wire_error> read_responses(mock_request& request) {
+  return read_body(request, responses_reader(request));
+}
 
 }  // namespace sluice::testing

@@ -42,7 +42,8 @@ ordered message_item(const wire_answer& answer, std::size_t count, const char* s
                {"role", "assistant"},
                {"content", ordered::array()}};
   for (const auto what : {kind::text, kind::refusal}) {
-    if (answer.plan.count_of(what, count) > 0) item["content"].push_back(part_of(what, answer.plan.joined(what, count)));
+    if (answer.plan.count_of(what, count) > 0)
+      item["content"].push_back(part_of(what, answer.plan.joined(what, count)));
   }
   return item;
 }
@@ -98,13 +99,15 @@ ordered whole_response(const wire_answer& answer, std::size_t count, const wire_
   if (plan.count_of(kind::text, count) + plan.count_of(kind::refusal, count) > 0) {
     output.push_back(message_item(answer, count, item_status(answer, calls == 0)));
   }
-  for (std::size_t i = 0; i < calls; ++i) output.push_back(call_item(answer, i, count, item_status(answer, i + 1 == calls)));
+  for (std::size_t i = 0; i < calls; ++i)
+    output.push_back(call_item(answer, i, count, item_status(answer, i + 1 == calls)));
   if (status == "incomplete") {
     response["incomplete_details"] = {
         {"reason", plan.finish_reason == "length" ? "max_output_tokens" : plan.finish_reason}};
   }
   if (status == "failed") {
-    response["error"] = {{"code", "server_error"}, {"message", "The server had an error while processing your request."}};
+    response["error"] = {{"code", "server_error"},
+                         {"message", "The server had an error while processing your request."}};
   }
   if (answer.habits.no_finish_reason) response.erase("status");
   if (!answer.habits.no_usage) {
@@ -236,8 +239,8 @@ class responses_events final : public wire_events {
     switch (*open_) {
       case kind::reasoning:
         all = event("response.reasoning_summary_text.done", in_part("text", text));
-        all += event("response.reasoning_summary_part.done",
-                     in_part("part", {{"type", "summary_text"}, {"text", text}}));
+        all +=
+            event("response.reasoning_summary_part.done", in_part("part", {{"type", "summary_text"}, {"text", text}}));
         break;
       case kind::text: {
         auto fields = in_part("text", text);

@@ -37,8 +37,8 @@ class crossing : public std::enable_shared_from_this<crossing> {
 
   template <typename From, typename To>
   void carry(From& from, To& to, buffer& by) {
-    from.async_read_some(asio::buffer(by), [this, &from, &to, &by, self = shared_from_this()](
-                                               asio::error_code failure, std::size_t count) {
+    from.async_read_some(asio::buffer(by), [this, &from, &to, &by, self = shared_from_this()](asio::error_code failure,
+                                                                                              std::size_t count) {
       if (failure) return close();
       asio::async_write(to, asio::buffer(by, count),
                         [this, &from, &to, &by, self](asio::error_code wrong, std::size_t) {
@@ -100,7 +100,8 @@ unix_bridge::unix_bridge(asio::io_context& context, std::string path, std::uint1
   try {
     listener_ = std::make_unique<listener>(context, path, port);
   } catch (const std::system_error& failure) {
-    throw error_exception(error(errc::connect_failed, "cannot listen on the Unix socket " + path + ": " + failure.what()));
+    throw error_exception(
+        error(errc::connect_failed, "cannot listen on the Unix socket " + path + ": " + failure.what()));
   }
 }
 

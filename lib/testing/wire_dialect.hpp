@@ -38,7 +38,8 @@ class wire_error {
   std::string param;
 };
 
-/// What was used. `input` is the whole prompt; `cached` and `cache_written` are parts of it, `reasoning` is one of `output`.
+/// What was used. `input` is the whole prompt; `cached` and `cache_written` are parts of it, `reasoning` is one of
+/// `output`.
 struct wire_usage {
   std::int64_t input = 0;
   std::int64_t cached = 0;
@@ -119,7 +120,8 @@ class wire_dialect {
   [[nodiscard]] virtual std::vector<http::header> headers(const wire_load& load, std::string_view request_id) const = 0;
 
   /// The plain answer: the first `count` tokens.
-  [[nodiscard]] virtual std::string body(const wire_answer& answer, std::size_t count, const wire_usage& used) const = 0;
+  [[nodiscard]] virtual std::string body(const wire_answer& answer, std::size_t count,
+                                         const wire_usage& used) const = 0;
   /// `answer` must outlive them.
   [[nodiscard]] virtual std::unique_ptr<wire_events> events(const wire_answer& answer) const = 0;
 };

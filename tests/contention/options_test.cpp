@@ -81,8 +81,9 @@ TEST_CASE("help is not an error") {
   const auto got = read({"--help"});
   REQUIRE_FALSE(got);
   CHECK(got.error().exit_code == 0);
-  for (const auto* name : {"--seconds", "--seed", "--policy", "--provider", "--model", "--dialect", "--interactive-trace",
-                           "--batch-trace", "--speed", "--arms", "--kill-after", "--quiet", "SLUICE_API_KEY"}) {
+  for (const auto* name :
+       {"--seconds", "--seed", "--policy", "--provider", "--model", "--dialect", "--interactive-trace", "--batch-trace",
+        "--speed", "--arms", "--kill-after", "--quiet", "SLUICE_API_KEY"}) {
     CAPTURE(name);
     CHECK(mentions(got.error().text, name));
   }

@@ -1,6 +1,6 @@
 /// \file
-/// A mock provider as a program of its own, for clients in other languages. Prints its URL (without version) and ends when its
-/// standard input does. Lines on standard input are questions, each answered with one line:
+/// A mock provider as a program of its own, for clients in other languages. Prints its URL (without version) and ends
+/// when its standard input does. Lines on standard input are questions, each answered with one line:
 ///
 ///     stats               the counters, as JSON
 ///     cancelled N         "yes" as soon as N exchanges were cancelled and no slot is held; "no" after 20 s
@@ -47,6 +47,7 @@ class script {
     if (what == "broken") return mock_reply::words(5).with_fault(mock_fault::error_event(2, 529, "Overloaded"));
     if (what == "torn") return mock_reply::words(5).with_fault(mock_fault::hang_up_after(2));
     if (what == "split") return plain().with_fault(mock_fault::split_writes(1).with(mock_fault::crlf()));
+    if (what == "gzip") return plain().with_fault(mock_fault::gzip().with(mock_fault::split_writes(7)));
     if (what == "again" && ++seen_[asked.last_text] <= 1) {
       return mock_reply::failure(mock_fault::rate_limited_ms(std::chrono::milliseconds(number)));
     }
@@ -66,10 +67,11 @@ class script {
 };
 
 std::string counters(const mock_stats& stats) {
-  return nlohmann::json{{"received", stats.received},   {"served", stats.served},         {"cancelled", stats.cancelled},
-                        {"open", stats.open},           {"running", stats.running},       {"streams", stats.streams},
-                        {"input", stats.input_tokens},  {"output", stats.output_tokens},  {"authorized", stats.authorized},
-                        {"faults", stats.faults}}
+  return nlohmann::json{{"received", stats.received},     {"served", stats.served},
+                        {"cancelled", stats.cancelled},   {"open", stats.open},
+                        {"running", stats.running},       {"streams", stats.streams},
+                        {"input", stats.input_tokens},    {"output", stats.output_tokens},
+                        {"authorized", stats.authorized}, {"faults", stats.faults}}
       .dump();
 }
 

@@ -34,10 +34,9 @@ wire_error refused(std::string body) {
 
 std::string with_messages(const std::string& messages) { return R"({"model":"m","messages":[)" + messages + "]}"; }
 
-constexpr const char* two_calls =
-    R"({"role":"user","content":"go"},{"role":"assistant","content":null,"tool_calls":[)"
-    R"({"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},)"
-    R"({"id":"b","type":"function","function":{"name":"g","arguments":"{}"}}]})";
+constexpr const char* two_calls = R"({"role":"user","content":"go"},{"role":"assistant","content":null,"tool_calls":[)"
+                                  R"({"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},)"
+                                  R"({"id":"b","type":"function","function":{"name":"g","arguments":"{}"}}]})";
 
 }  // namespace
 
@@ -112,10 +111,10 @@ TEST_CASE("results belong to the model's last words") {
   CHECK(request.tool_results[1].call_id == "a");
   CHECK(request.tool_results[1].text == "one");
   CHECK_FALSE(request.tool_results[1].is_error);
-  const auto later = read(with_messages(
-      std::string(two_calls) + R"(,{"role":"tool","tool_call_id":"a","content":"1"},)"
-                               R"({"role":"tool","tool_call_id":"b","content":"2"},)"
-                               R"({"role":"assistant","content":"3"},{"role":"user","content":"4"})"));
+  const auto later = read(with_messages(std::string(two_calls) +
+                                        R"(,{"role":"tool","tool_call_id":"a","content":"1"},)"
+                                        R"({"role":"tool","tool_call_id":"b","content":"2"},)"
+                                        R"({"role":"assistant","content":"3"},{"role":"user","content":"4"})"));
   CHECK(later.tool_results.empty());
   CHECK(later.last_role == "user");
 }
@@ -154,7 +153,7 @@ TEST_CASE("what is wrong is said") {
   }
   auto wrong = refused(R"({"model":"m","messages":[{"role":"user"}],"tools":[{"type":"function","name":"f"}]})");
   CHECK(wrong.param == "tools[0].function");
-  wrong = refused(
-      R"({"model":"m","messages":[{"role":"user"}],"tools":[{"type":"function","function":{"name":"a b"}}]})");
+  wrong =
+      refused(R"({"model":"m","messages":[{"role":"user"}],"tools":[{"type":"function","function":{"name":"a b"}}]})");
   CHECK(wrong.param == "tools[0].function.name");
 }

@@ -78,9 +78,8 @@ TEST_CASE("usage has its details") {
 }
 
 TEST_CASE("whole calls come in one delta, without index, their arguments as objects") {
-  auto answer = answer_to(mock_reply::text("Hm.")
-                              .with_tool_call("f", R"({"a":[1]})", "x")
-                              .with_tool_call("g", "no json", "y"));
+  auto answer =
+      answer_to(mock_reply::text("Hm.").with_tool_call("f", R"({"a":[1]})", "x").with_tool_call("g", "no json", "y"));
   answer.habits.whole_tool_calls = true;
   const auto all = events(stream_of(answer));
   REQUIRE(all.size() == 5);

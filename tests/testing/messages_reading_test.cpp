@@ -99,8 +99,9 @@ TEST_CASE("each call has its result at once, and each result its call") {
   CHECK(tells(refused(with_messages(begin)), "without `tool_result` blocks immediately after: a, b."));
   CHECK(tells(refused(with_messages(begin + R"(,{"role":"user","content":[)" + result("a") + "]}")),
               "without `tool_result` blocks immediately after: b."));
-  CHECK(tells(refused(with_messages(begin + R"(,{"role":"user","content":"wait"},{"role":"assistant","content":"ok"})")),
-              "immediately after: a, b."));
+  CHECK(
+      tells(refused(with_messages(begin + R"(,{"role":"user","content":"wait"},{"role":"assistant","content":"ok"})")),
+            "immediately after: a, b."));
   CHECK(tells(refused(with_messages(begin + R"(,{"role":"user","content":[)" + result("c") + "]}")),
               "unexpected `tool_use_id` found in `tool_result` blocks: c."));
   CHECK(tells(refused(with_messages(begin + R"(,{"role":"user","content":[)" + result("a") + "," + result("a") + "]}")),
@@ -108,7 +109,8 @@ TEST_CASE("each call has its result at once, and each result its call") {
   CHECK(tells(refused(with_messages(begin + R"(,{"role":"user","content":[{"type":"text","text":"x"},)" + result("a") +
                                     "," + result("b") + "]}")),
               "must come before the text"));
-  CHECK(tells(refused(with_messages(R"({"role":"user","content":[)" + result("a") + "]}")), "unexpected `tool_use_id`"));
+  CHECK(
+      tells(refused(with_messages(R"({"role":"user","content":[)" + result("a") + "]}")), "unexpected `tool_use_id`"));
 }
 
 TEST_CASE("what is wrong is said") {
@@ -130,7 +132,9 @@ TEST_CASE("what is wrong is said") {
   CHECK(read(with_messages(std::string(hi) + R"(,{"role":"assistant","content":""})")).messages == 2);
   CHECK(tells(refused(with_messages(R"({"role":"user","content":[{"type":"text","text":""}]})")), "non-empty"));
   CHECK(tells(refused(with_messages(R"({"role":"user","content":" \n"})")), "non-whitespace"));
-  const auto user = [](const std::string& block) { return with_messages(R"({"role":"user","content":[)" + block + "]}"); };
+  const auto user = [](const std::string& block) {
+    return with_messages(R"({"role":"user","content":[)" + block + "]}");
+  };
   const auto assistant = [](const std::string& block) {
     return with_messages(std::string(hi) + R"(,{"role":"assistant","content":[)" + block + "]}");
   };

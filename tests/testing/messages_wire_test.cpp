@@ -73,14 +73,13 @@ TEST_CASE("thinking is signed, and calls come in fragments") {
                                     .with_tool_call("g", "{}", "t2")
                                     .with_reasoning("Let me"));
   const auto all = stream_of(answer);
-  CHECK(types_of(all) ==
-        std::vector<std::string>{"message_start",       "content_block_start", "ping",
-                                 "content_block_delta", "content_block_delta", "content_block_delta",
-                                 "content_block_stop",  "content_block_start", "content_block_delta",
-                                 "content_block_stop",  "content_block_start", "content_block_delta",
-                                 "content_block_delta", "content_block_delta", "content_block_stop",
-                                 "content_block_start", "content_block_delta", "content_block_delta",
-                                 "content_block_stop",  "message_delta",       "message_stop"});
+  CHECK(types_of(all) == std::vector<std::string>{"message_start",       "content_block_start", "ping",
+                                                  "content_block_delta", "content_block_delta", "content_block_delta",
+                                                  "content_block_stop",  "content_block_start", "content_block_delta",
+                                                  "content_block_stop",  "content_block_start", "content_block_delta",
+                                                  "content_block_delta", "content_block_delta", "content_block_stop",
+                                                  "content_block_start", "content_block_delta", "content_block_delta",
+                                                  "content_block_stop",  "message_delta",       "message_stop"});
   CHECK(all[1]["content_block"] == json{{"type", "thinking"}, {"thinking", ""}, {"signature", ""}});
   CHECK(all[4]["delta"] == json{{"type", "thinking_delta"}, {"thinking", " me"}});
   CHECK(all[5]["delta"]["type"] == "signature_delta");

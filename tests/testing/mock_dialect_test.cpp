@@ -178,7 +178,8 @@ TEST_CASE("streams that go wrong, in each form") {
     auto reply = post_messages(client, messages("x", true));
     CHECK(reply.whole);
     CHECK(named_events(reply.body).back()["type"] == "message_delta");
-    CHECK(named_events(post_responses(client, responses("x", true)).body).back()["type"] == "response.output_item.done");
+    CHECK(named_events(post_responses(client, responses("x", true)).body).back()["type"] ==
+          "response.output_item.done");
   }
   SUBCASE("no usage") {
     provider.fail_next(mock_fault::no_usage(), 2);
@@ -187,17 +188,18 @@ TEST_CASE("streams that go wrong, in each form") {
   }
   SUBCASE("CRLF and byte order mark together") {
     provider.fail_next(mock_fault::crlf().with(mock_fault::byte_order_mark()), 2);
-    for (const auto& body : {post_messages(client, messages("x", true)).body,
-                             post_responses(client, responses("x", true)).body}) {
-      CHECK(body.starts_with("\xef\xbb\xbf"
-                             "event: "));
+    for (const auto& body :
+         {post_messages(client, messages("x", true)).body, post_responses(client, responses("x", true)).body}) {
+      CHECK(
+          body.starts_with("\xef\xbb\xbf"
+                           "event: "));
       CHECK(named_events(body.substr(3), "\r\n").size() > 3);
     }
   }
   SUBCASE("one event that is no JSON") {
     provider.fail_next(mock_fault::bad_json(2), 2);
-    for (const auto& body : {post_messages(client, messages("x", true)).body,
-                             post_responses(client, responses("x", true)).body}) {
+    for (const auto& body :
+         {post_messages(client, messages("x", true)).body, post_responses(client, responses("x", true)).body}) {
       std::size_t bad = 0;
       for (auto at = body.find("data: "); at != std::string::npos; at = body.find("data: ", at + 6)) {
         if (!json::accept(body.substr(at + 6, body.find('\n', at) - at - 6))) ++bad;

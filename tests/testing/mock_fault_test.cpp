@@ -233,6 +233,64 @@ TEST_CASE("streams of imitators: no [DONE], no usage, CRLF, byte order mark") {
                              "data: {"));
 }
 
+TEST_CASE("habits add up; of two that end an answer the later one counts") {
+  using kind = mock_fault::kind;
+  const auto both = mock_fault::crlf().with(mock_fault::reasoning_field()).with(mock_fault::split_writes(0));
+  CHECK(both.what() == kind::crlf);
+  CHECK(both.has(kind::reasoning_field));
+  CHECK(both.has(kind::split_writes));
+  CHECK_FALSE(both.has(kind::slow_drip));
+  CHECK(both.field() == "reasoning");
+  CHECK(both.bytes() == 1);
+  const auto ended = mock_fault::hang_up_after(3).with(mock_fault::crlf()).with(mock_fault::error_event(2, 503, "m"));
+  CHECK(ended.what() == kind::error_event);
+  CHECK(ended.has(kind::crlf));
+  CHECK_FALSE(ended.has(kind::hang_up));
+  CHECK(ended.after_tokens() == 2);
+  CHECK(ended.code() == 503);
+  const auto kept = mock_fault::stall_after(3).with(mock_fault::slow_drip(2ms, 5));
+  CHECK(kept.what() == kind::stall);
+  CHECK(kept.after_tokens() == 3);
+  CHECK(kept.every() == 2ms);
+  CHECK(kept.bytes() == 5);
+  CHECK(mock_fault().with(mock_fault::no_done()).what() == kind::no_done);
+  CHECK_FALSE(mock_fault().has(kind::none));
+}
+
+TEST_CASE("a server that does not know stream_options says so, once asked") {
+  mock_provider provider;
+  loopback_client client(provider.port());
+  provider.fail_when([](const mock_request&) { return true; }, mock_fault::refuse_stream_options());
+  auto reply = post(client, stream);
+  CHECK(reply.status == 400);
+  CHECK(error_of(reply)["param"] == "stream_options");
+  CHECK(error_of(reply)["type"] == "invalid_request_error");
+  CHECK(post(client, plain).status == 200);
+  reply = post(client, chat("Hi", true));
+  CHECK(reply.status == 200);
+  CHECK(reply.body.ends_with("data: [DONE]\n\n"));
+  CHECK(reply.body.find("usage") == std::string::npos);
+}
+
+TEST_CASE("an imitator with many habits at once") {
+  mock_provider provider;
+  provider.reply_with(mock_reply::tool_call("f", R"({"a":1})")
+                          .with_reasoning("Hm.")
+                          .with_fault(mock_fault::whole_tool_call()
+                                          .with(mock_fault::usage_in_last_chunk())
+                                          .with(mock_fault::reasoning_field("thinking"))
+                                          .with(mock_fault::no_done())));
+  loopback_client client(provider.port());
+  const auto all = events(post(client, chat("Hi", true)).body);
+  REQUIRE(all.size() == 4);
+  CHECK(json::parse(all[1])["choices"][0]["delta"]["thinking"] == "Hm.");
+  CHECK(json::parse(all[2])["choices"][0]["delta"]["tool_calls"][0]["function"]["arguments"]["a"] == 1);
+  const auto last = json::parse(all[3]);
+  CHECK(last["choices"][0]["finish_reason"] == "tool_calls");
+  // One word, the call, and its seven bytes of arguments.
+  CHECK(last["usage"]["completion_tokens"] == 3);
+}
+
 TEST_CASE("faults by count, by what the request is, and at a rate that the seed decides") {
   const auto statuses = [](std::uint64_t seed, double share) {
     mock_provider provider;

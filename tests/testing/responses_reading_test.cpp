@@ -70,8 +70,8 @@ TEST_CASE("items: messages with and without type, parts, attachments") {
 }
 
 TEST_CASE("calls and their results") {
-  const auto request = read(with_input(std::string(call) + "," + output,
-                                       R"(,"tools":[{"type":"function","name":"f","parameters":{}}])"));
+  const auto request = read(
+      with_input(std::string(call) + "," + output, R"(,"tools":[{"type":"function","name":"f","parameters":{}}])"));
   CHECK(request.last_role == "tool");
   CHECK(request.last_text == "fine");
   CHECK(request.tools == 1);
@@ -99,7 +99,8 @@ TEST_CASE("what is wrong is said") {
   CHECK(param(with_input(R"({"role":"user","content":"a"},{"role":"robot","content":"a"})")) == "input[1].role");
   CHECK(param(with_input(R"({"role":"user"})")) == "input[0].content");
   CHECK(param(with_input(R"({"role":"user","content":[{"type":"text","text":"a"}]})")) == "input[0].content");
-  CHECK(param(with_input(R"({"role":"assistant","content":[{"type":"input_text","text":"a"}]})")) == "input[0].content");
+  CHECK(param(with_input(R"({"role":"assistant","content":[{"type":"input_text","text":"a"}]})")) ==
+        "input[0].content");
   CHECK(param(with_input(R"({"type":"function_call","call_id":"c","name":"f"})")) == "input[0].arguments");
   CHECK(param(with_input(R"({"type":"function_call_output","call_id":"c"})")) == "input[0].output");
   CHECK(param(with_input(R"({"type":"reasoning","id":"r"})")) == "input[0].summary");

@@ -41,11 +41,11 @@ TEST_CASE("a text: every event in its order, and the same answer plain and strea
   const auto answer = answer_to(mock_reply::text("Hi you"));
   const wire_usage used{100, 60, 0, 2, 0};
   const auto all = stream_of(answer, used);
-  CHECK(types_of(all) ==
-        std::vector<std::string>{"response.created", "response.in_progress", "response.output_item.added",
-                                 "response.content_part.added", "response.output_text.delta",
-                                 "response.output_text.delta", "response.output_text.done",
-                                 "response.content_part.done", "response.output_item.done", "response.completed"});
+  CHECK(types_of(all) == std::vector<std::string>{"response.created", "response.in_progress",
+                                                  "response.output_item.added", "response.content_part.added",
+                                                  "response.output_text.delta", "response.output_text.delta",
+                                                  "response.output_text.done", "response.content_part.done",
+                                                  "response.output_item.done", "response.completed"});
   CHECK(all[0]["response"]["status"] == "in_progress");
   CHECK(all[0]["response"]["output"].empty());
   CHECK(all[0]["response"]["usage"].is_null());
@@ -71,30 +71,19 @@ TEST_CASE("a text: every event in its order, and the same answer plain and strea
 }
 
 TEST_CASE("reasoning and two calls are items of their own") {
-  auto answer = answer_to(mock_reply::tool_call("f", R"({"a":1})", "c1")
-                              .with_tool_call("g", "{}", "c2")
-                              .with_reasoning("Let me"));
+  auto answer = answer_to(
+      mock_reply::tool_call("f", R"({"a":1})", "c1").with_tool_call("g", "{}", "c2").with_reasoning("Let me"));
   answer.encrypted_reasoning = true;
   const auto all = stream_of(answer);
   CHECK(types_of(all) ==
-        std::vector<std::string>{"response.created",
-                                 "response.in_progress",
-                                 "response.output_item.added",
-                                 "response.reasoning_summary_part.added",
-                                 "response.reasoning_summary_text.delta",
-                                 "response.reasoning_summary_text.delta",
-                                 "response.reasoning_summary_text.done",
-                                 "response.reasoning_summary_part.done",
-                                 "response.output_item.done",
-                                 "response.output_item.added",
-                                 "response.function_call_arguments.delta",
-                                 "response.function_call_arguments.done",
-                                 "response.output_item.done",
-                                 "response.output_item.added",
-                                 "response.function_call_arguments.delta",
-                                 "response.function_call_arguments.done",
-                                 "response.output_item.done",
-                                 "response.completed"});
+        std::vector<std::string>{
+            "response.created", "response.in_progress", "response.output_item.added",
+            "response.reasoning_summary_part.added", "response.reasoning_summary_text.delta",
+            "response.reasoning_summary_text.delta", "response.reasoning_summary_text.done",
+            "response.reasoning_summary_part.done", "response.output_item.done", "response.output_item.added",
+            "response.function_call_arguments.delta", "response.function_call_arguments.done",
+            "response.output_item.done", "response.output_item.added", "response.function_call_arguments.delta",
+            "response.function_call_arguments.done", "response.output_item.done", "response.completed"});
   CHECK(all[5]["delta"] == " me");
   CHECK(all[5]["summary_index"] == 0);
   CHECK(all[9]["item"]["call_id"] == "c1");

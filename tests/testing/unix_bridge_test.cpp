@@ -5,13 +5,13 @@
 
 #include "testing/mock_fixture.hpp"
 
-#include <asio.hpp>
 #include <sys/stat.h>
+#include <asio.hpp>
 
+#include <unistd.h>
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <unistd.h>
 
 using namespace sluice::testing;
 namespace fs = std::filesystem;
@@ -44,8 +44,8 @@ class local_client {
   explicit local_client(const std::string& path) : socket_(context_) { socket_.connect({path}); }
 
   void send(const std::string& body) {
-    const auto text = std::string("POST ") + chat_path + " HTTP/1.1\r\nhost: x\r\ncontent-length: " +
-                      std::to_string(body.size()) + "\r\n\r\n" + body;
+    const auto text = std::string("POST ") + chat_path +
+                      " HTTP/1.1\r\nhost: x\r\ncontent-length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
     asio::write(socket_, asio::buffer(text));
   }
 

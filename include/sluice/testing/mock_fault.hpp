@@ -14,8 +14,8 @@
 
 namespace sluice::testing {
 
-/// One way to fail, or several at once. A plain value, made by the named functions; it knows no dialect: each says it in its
-/// own form.
+/// One way to fail, or several at once. A plain value, made by the named functions; it knows no dialect: each says it
+/// in its own form.
 ///
 /// Faults "after n tokens" act on a streamed answer when n output tokens have been sent (at most all there are); on a
 /// plain one they act when as much has been produced, in place of the answer.
@@ -56,6 +56,8 @@ class mock_fault {
     reasoning_field,
     /// Chat: 400 when usage is asked for; else nothing is wrong.
     refuse_stream_options,
+    /// The body is gzip-encoded, if the client accepts that. (No fault; but few expect it of a stream.)
+    gzip,
     /// The body goes out in pieces of so many bytes, each a chunk and a write of its own.
     split_writes,
     /// The same, one after the other in time.
@@ -64,8 +66,8 @@ class mock_fault {
 
   mock_fault() = default;
 
-  /// An error status. 401, 429, 500, 503, 529 and others get the type and code that the provider gives; `message` replaces
-  /// the message.
+  /// An error status. 401, 429, 500, 503, 529 and others get the type and code that the provider gives; `message`
+  /// replaces the message.
   [[nodiscard]] static mock_fault status(int code, std::string message = {});
   /// 429; `retry_after` goes into the header of that name, in seconds.
   [[nodiscard]] static mock_fault rate_limited(std::optional<duration> retry_after = std::chrono::seconds(1));
@@ -83,7 +85,8 @@ class mock_fault {
   [[nodiscard]] static mock_fault hang_up_after(std::int64_t tokens);
   [[nodiscard]] static mock_fault bad_json(std::int64_t after_tokens = 1);
   [[nodiscard]] static mock_fault html();
-  [[nodiscard]] static mock_fault error_event(std::int64_t after_tokens = 1, int status = 500, std::string message = {});
+  [[nodiscard]] static mock_fault error_event(std::int64_t after_tokens = 1, int status = 500,
+                                              std::string message = {});
   [[nodiscard]] static mock_fault no_done();
   [[nodiscard]] static mock_fault no_usage();
   [[nodiscard]] static mock_fault crlf();
@@ -93,6 +96,7 @@ class mock_fault {
   [[nodiscard]] static mock_fault usage_in_last_chunk();
   [[nodiscard]] static mock_fault reasoning_field(std::string name = "reasoning");
   [[nodiscard]] static mock_fault refuse_stream_options();
+  [[nodiscard]] static mock_fault gzip();
   [[nodiscard]] static mock_fault split_writes(std::size_t bytes = 1);
   /// `every` is real time, whatever the model's. The slot is free as soon as all has been produced.
   [[nodiscard]] static mock_fault slow_drip(duration every, std::size_t bytes = 1);

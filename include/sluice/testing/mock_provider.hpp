@@ -26,8 +26,8 @@ class mock_provider_options {
 
   /// Its speed. Without delays unless said otherwise.
   provider_model model = provider_model::instant();
-  /// When not empty: requests must carry it as `authorization: Bearer KEY`, `api-key: KEY` or `x-api-key: KEY`, else they
-  /// get 401.
+  /// When not empty: requests must carry it as `authorization: Bearer KEY`, `api-key: KEY` or `x-api-key: KEY`, else
+  /// they get 401.
   std::string api_key;
   /// Larger request bodies are answered with 413.
   std::size_t max_body = std::size_t{16} << 20;
@@ -41,12 +41,12 @@ class mock_provider_options {
   std::string unix_socket;
 };
 
-/// Speaks OpenAI's `POST /v1/chat/completions` and `POST /v1/responses` and Anthropic's `POST /v1/messages`, each plain and
-/// streamed (chunked SSE), and `GET /v1/models`, over HTTP/1.1 with keep-alive, on 127.0.0.1. One script serves them all.
-/// Requests that the real ones would refuse are refused, in the form that theirs have: 400, 401, 404, 405, 413. Every answer
-/// carries `x-request-id` and the `x-ratelimit-*` headers, or Anthropic's. What it answers is, in this order: a fault
-/// (`fail_*`), 429 when slots and queue are full, the handler's reply, the first matching `reply_when`, the next
-/// `reply_with`, else words.
+/// Speaks OpenAI's `POST /v1/chat/completions` and `POST /v1/responses` and Anthropic's `POST /v1/messages`, each plain
+/// and streamed (chunked SSE), and `GET /v1/models`, over HTTP/1.1 with keep-alive, on 127.0.0.1. One script serves
+/// them all. Requests that the real ones would refuse are refused, in the form that theirs have: 400, 401, 404, 405,
+/// 413. Every answer carries `x-request-id` and the `x-ratelimit-*` headers, or Anthropic's. What it answers is, in
+/// this order: a fault (`fail_*`), 429 when slots and queue are full, the handler's reply, the first matching
+/// `reply_when`, the next `reply_with`, else words.
 ///
 /// A client that goes away is noticed at once, in whatever state its request is; its slot is free then.
 ///
@@ -82,7 +82,8 @@ class mock_provider {
   void fail_next(mock_fault fault, std::size_t count = 1);
   /// Puts `fault` on every request for an answer that `matches`.
   void fail_when(predicate matches, mock_fault fault);
-  /// Puts `fault` on a share of the requests for an answer, 0 to 1; which ones depends on `seed` and their number alone.
+  /// Puts `fault` on a share of the requests for an answer, 0 to 1; which ones depends on `seed` and their number
+  /// alone.
   void fail_rate(double share, mock_fault fault, std::uint64_t seed = 1);
   /// Takes all faults away.
   void clear_faults();

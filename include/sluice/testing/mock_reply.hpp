@@ -24,12 +24,12 @@ class mock_tool_call {
   std::string id;
 };
 
-/// One answer: reasoning, then text, then a refusal, then tool calls, each optional. A plain value that knows no dialect; the
-/// functions chain: `mock_reply::text("Let me see.").with_tool_call("lookup", R"({"q":1})")`.
+/// One answer: reasoning, then text, then a refusal, then tool calls, each optional. A plain value that knows no
+/// dialect; the functions chain: `mock_reply::text("Let me see.").with_tool_call("lookup", R"({"q":1})")`.
 ///
-/// Size in tokens: each word of reasoning, text and refusal (with the white space before it) is one, each tool call is one
-/// and one more for every 8 bytes of arguments begun. Streamed, the arguments come in such fragments. The request's token
-/// limit cuts the answer, and makes the reason `length`.
+/// Size in tokens: each word of reasoning, text and refusal (with the white space before it) is one, each tool call is
+/// one and one more for every 8 bytes of arguments begun. Streamed, the arguments come in such fragments. The request's
+/// token limit cuts the answer, and makes the reason `length`.
 class mock_reply {
  public:
   /// As many words as the request wants (`mock_request::wanted_output_tokens`), else 64.
@@ -49,9 +49,9 @@ class mock_reply {
   [[nodiscard]] mock_reply with_refusal(std::string said) &&;
   /// So much of the prompt was read from the cache, or written into it (only Anthropic tells that); at most all of it.
   [[nodiscard]] mock_reply with_cached_tokens(std::int64_t read, std::int64_t written = 0) &&;
-  /// In place of the usual one. `stop`, `length`, `tool_calls`, `content_filter` and `refusal` are said as each dialect says
-  /// them (`end_turn`, `max_tokens`, `tool_use`, ...; Responses: status and details); `failed` is a failed response; any
-  /// other is sent as it is.
+  /// In place of the usual one. `stop`, `length`, `tool_calls`, `content_filter` and `refusal` are said as each dialect
+  /// says them (`end_turn`, `max_tokens`, `tool_use`, ...; Responses: status and details); `failed` is a failed
+  /// response; any other is sent as it is.
   [[nodiscard]] mock_reply with_finish_reason(std::string reason) &&;
   /// Goes wrong on the way.
   [[nodiscard]] mock_reply with_fault(mock_fault wrong) &&;

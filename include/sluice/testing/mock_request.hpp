@@ -49,7 +49,8 @@ class mock_request {
   /// How many messages, or items of the input; and the text of the last one (of all its text parts).
   std::size_t messages = 0;
   std::string last_text;
-  /// The role of the last message: `user`, `assistant`, ...; `tool` when it brings the result of a tool, in each dialect.
+  /// The role of the last message: `user`, `assistant`, ...; `tool` when it brings the result of a tool, in each
+  /// dialect.
   std::string last_role;
   /// The results that came after the model's last words, in order.
   std::vector<mock_tool_result> tool_results;
@@ -67,8 +68,8 @@ class mock_request {
   /// What an image, a document, a file or a sound counts.
   static constexpr std::int64_t tokens_per_attachment = 1'000;
   /// The prompt's size. Exactly what the header `x-mock-input-tokens` says, else what the field `user` (Anthropic:
-  /// `metadata.user_id`) says when it holds `in=N`, else a quarter of the characters of system, messages and tools, rounded
-  /// up, and the attachments.
+  /// `metadata.user_id`) says when it holds `in=N`, else a quarter of the characters of system, messages and tools,
+  /// rounded up, and the attachments.
   std::int64_t input_tokens = 0;
   /// The answer's size as the header `x-mock-output-tokens` or `out=N` in that field wants it; negative when
   /// neither is there. A reply that was scripted with a text of its own ignores it.

@@ -9,8 +9,8 @@ namespace sluice::testing {
 
 /// Counts since the provider's start, and what is the case now. A consistent snapshot.
 ///
-/// An exchange is a request for an answer that was taken on: it got a slot or waits for one. It ends by being served, by being
-/// cancelled, by a fault, or by the provider's stop.
+/// An exchange is a request for an answer that was taken on: it got a slot or waits for one. It ends by being served,
+/// by being cancelled, by a fault, or by the provider's stop.
 struct mock_stats {
   /// Requests of any kind that arrived whole.
   std::int64_t received = 0;

@@ -69,6 +69,13 @@ const chat = {
     assert.equal(await runner.finalContent(), text);
   },
 
+  'chat: gzip-encoded, plain and streamed': async () => {
+    const got = await client.chat.completions.create({ model, messages: user('gzip') }).withResponse();
+    assert.equal(got.response.headers.get('content-encoding'), 'gzip');
+    assert.equal(got.data.choices[0].message.content, text);
+    assert.equal(await client.chat.completions.stream({ model, messages: user('gzip') }).finalContent(), text);
+  },
+
   'chat: the limit on tokens cuts': async () => {
     const got = await client.chat.completions.create({ model, messages: user('x'), max_completion_tokens: 3 });
     assert.equal(got.choices[0].message.content, 'Water runs down');
