@@ -51,7 +51,8 @@ expected<forecast, failure> client::would_admit(const request& what, const call_
   return *expected_fate;
 }
 
-asio::awaitable<expected<std::string, failure>> client::ask(std::string model, std::string question, call_options options) {
+asio::awaitable<expected<std::string, failure>> client::ask(std::string model, std::string question,
+                                                            call_options options) {
   request asked(std::move(model));
   asked.user(std::move(question));
   return text_of(chat(std::move(asked), options));

@@ -13,7 +13,8 @@ namespace sluice::llm {
 namespace {
 
 bool made(const message& said, const std::string& id) noexcept {
-  return std::any_of(said.tool_calls.begin(), said.tool_calls.end(), [&id](const tool_call& call) { return call.id == id; });
+  return std::any_of(said.tool_calls.begin(), said.tool_calls.end(),
+                     [&id](const tool_call& call) { return call.id == id; });
 }
 
 bool alike(const tool_call& left, const tool_call& right) noexcept {
@@ -73,8 +74,9 @@ expected<void, error> conversation::tool_result(const tool_call& call, std::stri
   const auto last = std::find_if(open_.rbegin(), open_.rend(), same);
   if (last == open_.rend()) {
     return unexpected<error>(
-        error(errc::invalid_argument, "the call \"" + call.id + "\" of tool \"" + call.name +
-                                          "\" waits for no result: it has one, was trimmed, or was never made in this conversation"));
+        error(errc::invalid_argument,
+              "the call \"" + call.id + "\" of tool \"" + call.name +
+                  "\" waits for no result: it has one, was trimmed, or was never made in this conversation"));
   }
   const auto at = std::find_if(open_.begin(), open_.end(),
                                [&](const waiting_call& one) { return one.turn == last->turn && same(one); });
@@ -160,9 +162,8 @@ std::size_t conversation::trim(std::int64_t most, std::string_view model) {
     sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(from), sizes.begin() + static_cast<std::ptrdiff_t>(to));
   };
   if (first() >= messages_.size()) return 0;
-  cut(first(), [this](std::size_t at) {
-    return messages_[at].who == role::user && messages_[at - 1].who != role::user;
-  });
+  cut(first(),
+      [this](std::size_t at) { return messages_[at].who == role::user && messages_[at - 1].who != role::user; });
   std::size_t round = first();
   while (round < messages_.size() && messages_[round].who != role::assistant) ++round;
   if (round < messages_.size()) {

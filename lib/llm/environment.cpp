@@ -61,7 +61,9 @@ expected<client_options, error> choose(const environment& from) {
   if (!url.empty()) return client_options(spoken->value_or(dialect::openai_chat), std::move(url), std::move(key));
   if (!key.empty()) {
     if (*spoken) return client_options(**spoken, provider_of(**spoken).public_url, std::move(key));
-    return wrong("SLUICE_API_KEY is set, but nothing says where it goes; set SLUICE_BASE_URL, or SLUICE_DIALECT for its provider's own address");
+    return wrong(
+        "SLUICE_API_KEY is set, but nothing says where it goes; set SLUICE_BASE_URL, or SLUICE_DIALECT for its "
+        "provider's own address");
   }
   if (*spoken) {
     if (auto own = of_provider(from, **spoken)) return *std::move(own);

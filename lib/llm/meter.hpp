@@ -32,8 +32,8 @@ class meter {
   void produced(std::int64_t output);
   /// The same by the answer so far, and the bytes of all that has come of it; nothing as long as it says nothing.
   void saw(const reply& so_far, std::int64_t produced_bytes);
-  /// The provider's own figures so far; the last ones hold. What they leave out stays an estimate, and until `complete` they are no
-  /// less than what was seen since.
+  /// The provider's own figures so far; the last ones hold. What they leave out stays an estimate, and until `complete`
+  /// they are no less than what was seen since.
   void reported(const usage_report& figures);
 
   /// What was taken, as far as is known now.

@@ -15,7 +15,8 @@ std::int64_t output_counter::count(const reply& so_far, std::int64_t produced_by
   add(so_far.text, text_);
   add(so_far.reasoning, reasoning_);
   add(so_far.refusal, refusal_);
-  const auto rest = std::max<std::int64_t>(0, produced_bytes - static_cast<std::int64_t>(text_ + reasoning_ + refusal_));
+  const auto rest =
+      std::max<std::int64_t>(0, produced_bytes - static_cast<std::int64_t>(text_ + reasoning_ + refusal_));
   return whole_tokens(words_.exact(by) + static_cast<double>(rest) / by.json);
 }
 

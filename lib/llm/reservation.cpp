@@ -31,19 +31,17 @@ std::int64_t sum(std::int64_t left, std::int64_t right) noexcept {
   return __builtin_add_overflow(left, right, &total) ? most : std::min(total, most);
 }
 
-std::string grouped(std::int64_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-  return digits;
-}
-
-/// The gate knows tokens; the caller knows the limit that most of them come from.
-std::string with_limit(std::string explained, std::int64_t limit) {
-  constexpr std::string_view advice = "; ask for less";
-  const std::string told = " (max_tokens = " + grouped(limit) + ")";
-  const std::size_t at = explained.find(advice);
-  if (at == explained.npos) return explained + told;
-  return explained.replace(at, advice.size(), told + "; lower max_tokens");
+/// The gate takes what is reserved for an answer for its limit; this request has none.
+std::string without_limit(std::string explained) {
+  constexpr std::string_view figure = "(max_tokens = ";
+  constexpr std::string_view advice = "lower max_tokens";
+  if (const std::size_t at = explained.find(figure); at != explained.npos) {
+    explained.replace(at, figure.size(), "(reserved for an answer without limit: ");
+  }
+  if (const std::size_t at = explained.find(advice); at != explained.npos) {
+    explained.replace(at, advice.size(), "set max_tokens");
+  }
+  return explained;
 }
 
 /// Which answers an answer is like, as far as their length goes.
@@ -137,8 +135,8 @@ failure turned_away(rejection why, const reservation& reserved) {
     message = "the deadline passed before the call was admitted, and nothing was sent: " + message;
   } else if (why.reason() == reason::cancelled) {
     kind = errc::cancelled;
-  } else if (why.reason() == reason::impossible && reserved.output_limit > 0) {
-    message = with_limit(std::move(message), reserved.output_limit);
+  } else if (why.reason() == reason::impossible && reserved.output_limit == 0) {
+    message = without_limit(std::move(message));
   }
   failure failed(kind, std::move(message), call_phase::queued);
   failed.refusal = std::move(why);

@@ -44,8 +44,7 @@ static_assert(std::is_trivially_destructible_v<reservation>);
 [[nodiscard]] expected<reservation, failure> reserve(const request& asked, const call_options& how,
                                                      const client_options& rules, learned_usage& learned);
 
-/// A rejection as a failure; what can never be admitted names the request's limit on output, which is most of it as a
-/// rule.
+/// A rejection as a failure, in words that know whether the request has a limit on its output.
 [[nodiscard]] failure turned_away(rejection why, const reservation& reserved);
 
 }  // namespace sluice::llm::detail

@@ -152,7 +152,9 @@ class tool_arguments::text {
  public:
   text(std::string_view said, std::string name_of_object) : json_(said), prefix_(std::move(name_of_object)) {}
 
-  [[nodiscard]] std::string named(std::string_view name) const { return "argument \"" + shown(prefix_ + std::string(name)) + '"'; }
+  [[nodiscard]] std::string named(std::string_view name) const {
+    return "argument \"" + shown(prefix_ + std::string(name)) + '"';
+  }
   [[nodiscard]] std::string below(std::string_view name) const { return prefix_ + std::string(name); }
 
   /// Nothing when there is none of that name. What it gives is valid until the next question.
@@ -254,8 +256,8 @@ expected<bool, error> tool_arguments::read(std::string_view name, T& into, bool 
     auto taken = text_->each(what.raw, [&](const found& element, std::size_t at) -> expected<void, error> {
       item value{};
       if (!kind_of<item>::read(element, value)) {
-        return wrong(text_->named(std::string(name) + '[' + std::to_string(at) + ']') + " must be " + kind_of<item>::one +
-                     ", but is " + describe(element));
+        return wrong(text_->named(std::string(name) + '[' + std::to_string(at) + ']') + " must be " +
+                     kind_of<item>::one + ", but is " + describe(element));
       }
       into.push_back(std::move(value));
       return {};
@@ -296,7 +298,8 @@ expected<std::vector<tool_arguments>, error> tool_arguments::objects(std::string
   std::vector<tool_arguments> all;
   auto taken = text_->each(what.raw, [&](const found& element, std::size_t at) -> expected<void, error> {
     const std::string place = std::string(name) + '[' + std::to_string(at) + ']';
-    if (element.type != json_type::object) return wrong(text_->named(place) + " must be an object, but is " + describe(element));
+    if (element.type != json_type::object)
+      return wrong(text_->named(place) + " must be an object, but is " + describe(element));
     all.push_back(tool_arguments(std::make_unique<text>(element.raw, text_->below(place) + '.')));
     return {};
   });

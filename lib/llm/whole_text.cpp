@@ -31,8 +31,8 @@ std::optional<objection> objection_to(const reply& answer) {
     return objection{errc::content_filtered, "the provider's filter cut the answer off"};
   }
   if (!answer.tool_calls.empty()) {
-    return objection{errc::provider_refused,
-                     "the model called tools in place of an answer (" + quote(names_of(answer.tool_calls), {}) + "); use chat"};
+    return objection{errc::provider_refused, "the model called tools in place of an answer (" +
+                                                 quote(names_of(answer.tool_calls), {}) + "); use chat"};
   }
   if (answer.finish == finish_reason::length) {
     return objection{errc::too_large, "the answer came to its limit on tokens and is not whole; raise limit_output"};

@@ -3,8 +3,8 @@
 #include <sluice/runtime/bulkhead.hpp>
 #include <sluice/testing/manual_time_source.hpp>
 
-#include <asio/io_context.hpp>
 #include <doctest/doctest.h>
+#include <asio/io_context.hpp>
 
 #include <cstdint>
 #include <string>
@@ -157,7 +157,8 @@ TEST_CASE("parts of a report are never more than the whole") {
   odd.reasoning_tokens = 1'000;
   account.reported(odd);
   account.complete();
-  CHECK(account.taken() == token_usage{.input_tokens = 100, .output_tokens = 10, .cached_tokens = 100, .reasoning_tokens = 10});
+  CHECK(account.taken() ==
+        token_usage{.input_tokens = 100, .output_tokens = 10, .cached_tokens = 100, .reasoning_tokens = 10});
 }
 
 TEST_CASE("nothing came: nothing is charged") {

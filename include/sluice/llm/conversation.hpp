@@ -16,8 +16,9 @@
 
 namespace sluice::llm {
 
-/// Keeps the messages of a conversation. A plain value. Whatever happened in between, the next request holds: each tool call has exactly
-/// one result, which stands behind the call's message and before the next one, and no id is used twice.
+/// Keeps the messages of a conversation. A plain value. Whatever happened in between, the next request holds: each tool
+/// call has exactly one result, which stands behind the call's message and before the next one, and no id is used
+/// twice.
 ///
 /// ```cpp
 /// sluice::llm::conversation talk("Be brief.");
@@ -39,20 +40,20 @@ class conversation {
   conversation& user(std::string text);
   /// The same with pictures and files; whoever it says it is from.
   conversation& user(message said);
-  /// Adds what the model answered, or what had come of it when it failed (`failure::partial`). A reply that says nothing adds nothing;
-  /// a refusal counts as its words. An id that an earlier call has is replaced by one of its own.
+  /// Adds what the model answered, or what had come of it when it failed (`failure::partial`). A reply that says
+  /// nothing adds nothing; a refusal counts as its words. An id that an earlier call has is replaced by one of its own.
   conversation& add(const reply& answer);
 
-  /// Adds the result of a call that `add` has seen, also a late one: it goes where its call is. `call` is as the reply had it; of calls
-  /// that look the same, the latest reply's come first, in their order.
-  /// Errors: `errc::invalid_argument`, when no such call waits for a result: it has one, was cut off, or was never made.
+  /// Adds the result of a call that `add` has seen, also a late one: it goes where its call is. `call` is as the reply
+  /// had it; of calls that look the same, the latest reply's come first, in their order. Errors:
+  /// `errc::invalid_argument`, when no such call waits for a result: it has one, was cut off, or was never made.
   expected<void, error> tool_result(const tool_call& call, std::string text, bool is_error = false);
 
   /// Calls that wait for their results, with the ids that they are sent under.
   [[nodiscard]] std::vector<tool_call> open_calls() const;
 
-  /// A request with all that was said. Calls without a result, as a cancelled run leaves them, are answered in it by `no_result`, as errors;
-  /// the conversation itself still takes their results.
+  /// A request with all that was said. Calls without a result, as a cancelled run leaves them, are answered in it by
+  /// `no_result`, as errors; the conversation itself still takes their results.
   [[nodiscard]] request request_for(std::string model) const;
   static constexpr std::string_view no_result =
       "No result: the call was not carried out, or was stopped before it ended.";
@@ -60,9 +61,10 @@ class conversation {
   /// Its length in tokens, by the estimate for this model.
   [[nodiscard]] std::int64_t tokens(std::string_view model = {}) const;
 
-  /// Cuts it down to about `most` tokens: whole turns (a user's message and all that it led to) from the beginning, then, inside the
-  /// last turn, whole rounds (an answer and its results). The program's message, the last turn's question and its last round always
-  /// stay, so it may remain longer. Gives the number of messages that are gone. O(messages), and their text once.
+  /// Cuts it down to about `most` tokens: whole turns (a user's message and all that it led to) from the beginning,
+  /// then, inside the last turn, whole rounds (an answer and its results). The program's message, the last turn's
+  /// question and its last round always stay, so it may remain longer. Gives the number of messages that are gone.
+  /// O(messages), and their text once.
   std::size_t trim(std::int64_t most, std::string_view model = {});
 
   /// In order, the program's message first.

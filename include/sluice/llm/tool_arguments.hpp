@@ -20,8 +20,8 @@ namespace sluice::llm {
 namespace detail {
 
 template <typename T>
-inline constexpr bool is_argument = std::same_as<T, std::string> || std::same_as<T, bool> || std::same_as<T, std::int64_t> ||
-                                    std::same_as<T, double>;
+inline constexpr bool is_argument =
+    std::same_as<T, std::string> || std::same_as<T, bool> || std::same_as<T, std::int64_t> || std::same_as<T, double>;
 template <typename T>
 inline constexpr bool is_argument<std::vector<T>> = is_argument<T>;
 template <typename T>
@@ -33,13 +33,14 @@ inline constexpr bool is_optional<std::optional<T>> = true;
 
 }  // namespace detail
 
-/// What `tool_arguments::get` can give: a string, a truth value, an integer, a number, vectors of these, and optionals of all.
+/// What `tool_arguments::get` can give: a string, a truth value, an integer, a number, vectors of these, and optionals
+/// of all.
 template <typename T>
 concept tool_argument = detail::is_argument<T>;
 
-/// The arguments of one call. Owns its text. Nothing is converted: `"3"` is no number, but `3.0` is an integer. Each error is
-/// `errc::invalid_argument`, and one sentence that names the argument, what it should be and what it is, fit to be handed to the model:
-/// `argument "days" must be an integer, but is the string "three"`.
+/// The arguments of one call. Owns its text. Nothing is converted: `"3"` is no number, but `3.0` is an integer. Each
+/// error is `errc::invalid_argument`, and one sentence that names the argument, what it should be and what it is, fit
+/// to be handed to the model: `argument "days" must be an integer, but is the string "three"`.
 ///
 /// ```cpp
 /// const sluice::llm::tool_arguments args(call);
@@ -48,7 +49,8 @@ concept tool_argument = detail::is_argument<T>;
 /// if (!city) talk.tool_result(call, city.error().message(), true);
 /// ```
 ///
-/// Complexity: `get` is linear in the text. Thread safety: one object from one thread at a time, also for `const` members.
+/// Complexity: `get` is linear in the text. Thread safety: one object from one thread at a time, also for `const`
+/// members.
 class tool_arguments {
  public:
   /// Of a call that is not valid, or whose arguments are no JSON object, every question is answered with that problem.
