@@ -55,6 +55,7 @@ token_usage meter::taken() const noexcept {
     if (complete_) seen.output_tokens = reported_->output_tokens.value_or(output_);
     seen.estimated = seen.estimated || seen.output_tokens != *reported_->output_tokens;
     seen.cached_tokens = std::min(reported_->cached_tokens, seen.input_tokens);
+    seen.cache_written_tokens = std::min(reported_->cache_written_tokens, seen.input_tokens - seen.cached_tokens);
     seen.reasoning_tokens = std::min(reported_->reasoning_tokens, seen.output_tokens);
   }
   return seen;

@@ -161,6 +161,22 @@ TEST_CASE("parts of a report are never more than the whole") {
         token_usage{.input_tokens = 100, .output_tokens = 10, .cached_tokens = 100, .reasoning_tokens = 10});
 }
 
+TEST_CASE("what went into the cache is told, as far as it fits beside what came out of it") {
+  bench at;
+  const auto written = [&at](std::int64_t into_cache) {
+    meter account = at.begin();
+    usage_report made = report(1'000, 10);
+    made.cached_tokens = 300;
+    made.cache_written_tokens = into_cache;
+    account.reported(made);
+    account.complete();
+    return account.taken().cache_written_tokens;
+  };
+  CHECK(written(0) == 0);
+  CHECK(written(600) == 600);
+  CHECK(written(5'000) == 700);
+}
+
 TEST_CASE("nothing came: nothing is charged") {
   bench at;
   { const meter account = at.begin(); }
