@@ -29,7 +29,7 @@ std::optional<service_estimate> admission::state::expect(const candidate& what) 
   return expected;
 }
 
-admission::state::prospect admission::state::foresee(const candidate& what, capacity ahead, bool waits) const noexcept {
+prospect admission::state::foresee(const candidate& what, capacity ahead, bool waits) const noexcept {
   prospect made;
   instant hoped = now_;
   if (waits) {

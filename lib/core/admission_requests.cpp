@@ -11,11 +11,11 @@ constexpr instant latest_deadline{duration(std::int64_t{1} << 62)};
 
 }  // namespace
 
-admission::state::candidate admission::state::candidate_of(const request& what) {
+candidate admission::state::candidate_of(const request& what) {
   return candidate_for(what, is_plain(what) ? tenant_table::nobody : tenants_.find(what.tenant, now_));
 }
 
-admission::state::candidate admission::state::candidate_for(const request& what, std::uint32_t tenant) const noexcept {
+candidate admission::state::candidate_for(const request& what, std::uint32_t tenant) const noexcept {
   candidate made;
   made.workload = what.workload.index();
   made.asked = {what.cost.slots, what.cost.tokens};
@@ -33,7 +33,7 @@ admission::state::candidate admission::state::candidate_for(const request& what,
   return made;
 }
 
-admission::state::candidate admission::state::candidate_of(std::uint32_t index) const noexcept {
+candidate admission::state::candidate_of(std::uint32_t index) const noexcept {
   const ticket& which = tickets_[index];
   candidate made;
   made.workload = which.workload;

@@ -147,7 +147,7 @@ inline bool admission::state::may_start_any() noexcept {
 
 // Heads within their floor come first, then the others by priority. One that waits for room in the pool, or for the
 // provider's rate, lets those behind it pass only within bounds; one that waits for something of its own stands in nobody's way.
-admission::state::choice admission::state::choose() {
+choice admission::state::choose() {
   const std::uint32_t waiting = queue_.waiting_classes();
   // Whose next is within its floor, and who comes after those, by rank.
   std::uint32_t within = 0;

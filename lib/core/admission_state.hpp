@@ -20,6 +20,7 @@
 #include "core/retry_window.hpp"
 #include "core/saturating.hpp"
 #include "core/service_model.hpp"
+#include "core/standing.hpp"
 #include "core/stop_list.hpp"
 #include "core/tenant_table.hpp"
 #include "core/ticket.hpp"
@@ -80,19 +81,6 @@ class admission::state {
   [[nodiscard]] bool needs_time() const noexcept { return needs_time_ || rules_.retries.enabled || reported_.any(); }
 
  private:
-  using candidate = core::candidate;
-  /// Who starts next, and whether it passes one that waits for room.
-  struct choice {
-    std::uint32_t index = nowhere;
-    bool passing = false;
-  };
-  /// When work could start, as far as is known, and how long it would run; negative when that is not known.
-  struct prospect {
-    instant start = never;
-    duration service{-1};
-    bool feasible = true;
-  };
-
   /// An event that comes at no time at all comes now: `never` stays later than any present.
   void advance(instant now) noexcept {
     if (now > now_ && now != never) now_ = now;
@@ -177,21 +165,6 @@ class admission::state {
   /// One that is paused, because what it waits for may be there already.
   void resume_flow(std::uint32_t flow);
   void resume_all_flows() noexcept;
-  /// Who is next in a class with waiters, as it was found last; found anew when something has moved since.
-  struct next_waiter {
-    std::uint32_t index = nowhere;
-    capacity asked{};
-    instant arrived{};
-    /// When it becomes another one's turn though nothing moves; the past when it may be so at any time.
-    instant until = instant::min();
-  };
-  /// Up to when, with how many in flight, and by what was learned, all that are next and were looked at can still be
-  /// done, keep their place, and are next.
-  struct horizon {
-    instant until = instant::min();
-    std::size_t in_flight = 0;
-    std::uint64_t learned = 0;
-  };
   next_waiter& next_in(std::size_t c) noexcept {
     if (flows_.stirred(c) || now_ >= next_[c].until) [[unlikely]] find_next(c);
     return next_[c];
@@ -387,13 +360,6 @@ class admission::state {
   /// How often anything was learned that expectations follow.
   std::uint64_t learned_ = 0;
   pace pace_;
-  /// What a class's work is like: how long it runs, in output tokens' time, and the time that it is given, both averages;
-  /// and how many may run at once for that.
-  struct habit {
-    double length = 0;
-    double time_given = 0;
-    std::int64_t most_at_once = unlimited;
-  };
   std::array<habit, max_workloads> habits_{};
   explain_ring records_;
   std::vector<budget_crossing> pending_;
@@ -421,10 +387,6 @@ class admission::state {
   std::array<std::uint8_t, max_workloads> by_priority_{};
   std::array<std::uint32_t, max_workloads> above_{};
   std::array<class_statistics, max_workloads> counts_{};
-  struct demand {
-    std::int64_t slots = 0;
-    wide tokens = 0;
-  };
   /// All that waits asks for, also what does not wait for capacity.
   std::array<demand, max_workloads> demand_{};
 };

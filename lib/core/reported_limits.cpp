@@ -52,7 +52,7 @@ void reported_limits::axis::take(std::int64_t amount, instant now) noexcept {
 }
 
 void reported_limits::axis::correct(std::int64_t reserved, std::int64_t used, instant since, instant now) noexcept {
-  const bool counted_there = since <= told;
+  const bool counted_there = since < told;
   if (held(now)) {
     const std::int64_t charged = std::min(reserved, cell.burst());
     if (used > charged) cell.take_late(used - charged, now);

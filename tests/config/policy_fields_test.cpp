@@ -46,6 +46,8 @@ policy all_changed() {
   made.feasibility = {.enabled = false, .service_share = 0.25, .wait_share = 0.7, .run_share = 0.3};
   made.overload = {.enabled = false, .enter = 0.1, .leave = 1.0 / 3 / 10, .window = 7s, .age_cap = 8s};
   made.adaptive = {.enabled = true, .minimum = 2, .initial = 12, .backoff = 0.6, .tolerance = 1.75, .window = 3s};
+  made.retries = {.enabled = false, .share = 0.35, .minimum = 7, .window = 45s};
+  made.reopening = {.share = 0.25, .least = 120ms, .most = 9s, .step = 1500us};
   model_price price("large");
   price.input_per_million = 300;
   price.output_per_million = 1'500;
@@ -98,9 +100,9 @@ TEST_CASE("each field of the policy has its place in the text: one that is added
     return fields;
   };
   [[maybe_unused]] const auto& [total, classes, max_waiting, max_preemptions, rates, other_tenants, tenants,
-                                max_tenants, bypass, feasibility, overload, adaptive, prices, observe, explain_records,
-                                revision] = one;
-  CHECK(fields_of("{") == 16);
+                                max_tenants, bypass, feasibility, overload, adaptive, retries, reopening, prices,
+                                observe, explain_records, revision] = one;
+  CHECK(fields_of("{") == 18);
   [[maybe_unused]] const auto& [name, priority, floor, ceiling, preemptible, restore_within, start_within, elastic,
                                 largest_request, class_max_waiting] = classes[1];
   CHECK(fields_of("\"batch\": {") == 10 - 1);
@@ -121,6 +123,10 @@ TEST_CASE("each field of the policy has its place in the text: one that is added
   [[maybe_unused]] const auto& [adaptive_enabled, adaptive_minimum, initial, adaptive_backoff, tolerance,
                                 adaptive_window] = adaptive;
   CHECK(fields_of("\"adaptive\": {") == 6);
+  [[maybe_unused]] const auto& [retries_enabled, retries_share, retries_minimum, retries_window] = retries;
+  CHECK(fields_of("\"retries\": {") == 4);
+  [[maybe_unused]] const auto& [reopening_share, least, most, step] = reopening;
+  CHECK(fields_of("\"reopening\": {") == 4);
   [[maybe_unused]] const auto& [model_name, input_per_million, output_per_million] = prices[0];
   CHECK(fields_of("\"large\": {") == 3 - 1);
 }
@@ -165,6 +171,7 @@ TEST_CASE("what moves, what orders, and what it costs") {
   const policy made = read(R"("bypass": {"passes": 3}, "feasibility": {"enabled": false, "wait_share": 1},
     "overload": {"enter": 0.5, "leave": 2.5e-1, "window_ms": 0.5, "age_cap_ms": 9},
     "adaptive": {"enabled": true, "minimum": 3, "initial": 4, "backoff": 0.9, "tolerance": 2, "window_ms": 70},
+    "retries": {"share": 0, "minimum": 9, "window_ms": 60000}, "reopening": {"least_ms": 0, "step_ms": 0.5},
     "prices": {"m": {"input_per_million": 3}}, "observe": true, "explain_records": 0,
     "classes": {"batch": {"elastic": {"enabled": true, "target_ms": 12}, "largest_request": 77}})");
   CHECK(made.bypass == bypass_policy{.passes = 3});
@@ -172,6 +179,8 @@ TEST_CASE("what moves, what orders, and what it costs") {
   CHECK(made.overload == overload_policy{.enter = 0.5, .leave = 0.25, .window = 500us, .age_cap = 9ms});
   CHECK(made.adaptive ==
         adaptive_policy{.enabled = true, .minimum = 3, .initial = 4, .backoff = 0.9, .tolerance = 2, .window = 70ms});
+  CHECK(made.retries == retry_budget{.share = 0, .minimum = 9, .window = 1min});
+  CHECK(made.reopening == reopening_policy{.least = 0s, .step = 500us});
   REQUIRE(made.prices.size() == 1);
   CHECK(made.prices[0].name == "m");
   CHECK(made.prices[0].input_per_million == 3);
@@ -187,7 +196,8 @@ TEST_CASE("an unknown field is named by its whole path, with what is known there
   CHECK(
       complaint(R"("rate": {})") ==
       "rate: unknown field; known here are revision, capacity, classes, max_waiting, max_preemptions, rates, "
-      "other_tenants, tenants, max_tenants, bypass, feasibility, overload, adaptive, prices, observe, explain_records");
+      "other_tenants, tenants, max_tenants, bypass, feasibility, overload, adaptive, retries, reopening, prices, observe, "
+      "explain_records");
   CHECK(complaint(R"("classes": {"batch": {"elastic": {"window": 3}}})") ==
         "classes.batch.elastic.window: unknown field; known here are enabled, minimum, backoff, target_ms, window_ms, "
         "pause_ms");
@@ -199,6 +209,10 @@ TEST_CASE("an unknown field is named by its whole path, with what is known there
         "rates.tokens: unknown field; known here are requests, input_tokens, output_tokens");
   CHECK(complaint(R"("prices": {"m": {"cached": 1}})") ==
         "prices.m.cached: unknown field; known here are input_per_million, output_per_million");
+  CHECK(complaint(R"("retries": {"maximum": 1})") ==
+        "retries.maximum: unknown field; known here are enabled, share, minimum, window_ms");
+  CHECK(complaint(R"("reopening": {"step": 1})") ==
+        "reopening.step: unknown field; known here are share, least_ms, most_ms, step_ms");
   CHECK(complaint(R"("adaptive": {"max": 1})") ==
         "adaptive.max: unknown field; known here are enabled, minimum, initial, backoff, tolerance, window_ms");
 }

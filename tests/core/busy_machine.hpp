@@ -76,6 +76,9 @@ class busy_machine {
       finish(when);
     else if (kind < 945)
       machine.signal(upto(1) == 0 ? request_id{} : pick(running_), static_cast<provider_signal>(upto(2)), when, out_);
+    else if (kind < 947)
+      machine.report_limits({.requests = {6'000'000, upto(99)}, .tokens = {.remaining = upto(9'000), .reset = duration(upto(5'000'000))}},
+                            when, out_);
     else if (kind < 950)
       machine.pause(now_ + duration(upto(20'000'000)), when, out_);
     else if (kind < 970)
@@ -118,6 +121,7 @@ class busy_machine {
     if (upto(1) == 0) what.model = model(upto(1) == 0 ? "large" : "small");
     if (upto(2) == 0 && !runs_.empty()) what.run = pick_run();
     what.finalising = upto(9) == 0;
+    if (upto(5) == 0) what.kind = static_cast<attempt>(1 + upto(1));
     if (!ages_.empty()) {
       what.age = ages_.back();
       ages_.pop_back();

@@ -166,6 +166,10 @@ TEST_CASE("every other event comes back") {
   CHECK(same.finalise_reserve == run.finalise_reserve);
   CHECK(same.tag == run.tag);
   CHECK(body_through(events::close_run{{6, 7}}).id == run_id{6, 7});
+  const provider_limits limits{.requests = {60, 3, 6min}, .input_tokens = {-1, -7}, .tokens = {.remaining = 0, .reset = 20ms}};
+  CHECK(body_through(events::report_limits{limits}).said == limits);
+  for (const attempt kind : {attempt::first, attempt::retry, attempt::hedge})
+    CHECK(body_through(events::arrive{{.kind = kind}}).what.kind == kind);
 }
 
 TEST_CASE("a policy comes back with all that it says") {
@@ -175,6 +179,8 @@ TEST_CASE("a policy comes back with all that it says") {
   next.max_preemptions = 5;
   next.feasibility.wait_share = 0.123456789;
   next[batch].largest_request = 400;
+  next.retries = {.enabled = false, .share = 0.7, .minimum = 9, .window = 3s};
+  next.reopening = {.share = 0.4, .least = 1ms, .most = 2ms, .step = 3us};
   const auto back = body_through(events::reconfigure{std::make_shared<const policy>(next)}).next;
   REQUIRE(back != nullptr);
   CHECK(back->total == next.total);
@@ -195,6 +201,8 @@ TEST_CASE("a policy comes back with all that it says") {
   CHECK(back->max_waiting == next.max_waiting);
   CHECK(back->max_preemptions == next.max_preemptions);
   CHECK(back->rates == next.rates);
+  CHECK(back->retries == next.retries);
+  CHECK(back->reopening == next.reopening);
   CHECK(back->other_tenants.name == "others");
   REQUIRE(back->tenants.size() == 1);
   CHECK(back->tenants[0].name == "acme");

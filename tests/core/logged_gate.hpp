@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -24,6 +25,7 @@ struct extras {
   std::string run{};
   bool finalising = false;
   sluice::model model{};
+  attempt kind = attempt::first;
 };
 
 /// Each event gives its effects as words, in order: `granted a, rejected b (shed), preempt c`. Nothing: `-`.
@@ -40,20 +42,41 @@ class logged_gate {
   decision last{};
 
   std::string arrive(const std::string& name, cost asked, workload which = interactive, extras more = {}) {
-    request made;
-    made.cost = asked;
-    made.workload = which;
-    made.deadline = more.deadline;
-    made.may_wait = more.may_wait;
-    made.age = more.age;
-    made.tenant = more.tenant;
-    if (!more.run.empty()) made.run = runs_.at(more.run);
-    made.finalising = more.finalising;
-    made.model = more.model;
+    request made = request_of(asked, which, more);
     made.tag = ++tags_;
     names_[made.tag] = name;
     effects out;
     ids_[name] = machine.arrive(made, now, out);
+    return said(out);
+  }
+
+  /// What would become of it: `at once`, `waits`, `waits for 1500 ms`, or the reason for which it would be refused. Twice
+  /// the same, and nothing has changed.
+  std::string would(cost asked, workload which = interactive, extras more = {}) {
+    const request made = request_of(asked, which, more);
+    const sluice::statistics before = machine.statistics();
+    const auto told = machine.forecast(made, now);
+    const auto again = machine.forecast(made, now);
+    CHECK(told.has_value() == again.has_value());
+    const sluice::statistics after = machine.statistics();
+    CHECK(after.all == before.all);
+    CHECK(after.classes == before.classes);
+    CHECK(after.attempts_total == before.attempts_total);
+    CHECK(after.tenants == before.tenants);
+    CHECK(machine.broken_invariant().value_or("") == "");
+    if (!told) {
+      last = told.error();
+      return std::string(to_string(last.reason));
+    }
+    CHECK(told->wait == again->wait);
+    if (told->at_once) return "at once";
+    if (!told->wait) return "waits";
+    return "waits for " + std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(*told->wait).count()) + " ms";
+  }
+
+  std::string report_limits(const provider_limits& limits) {
+    effects out;
+    machine.report_limits(limits, now, out);
     return said(out);
   }
 
@@ -143,6 +166,21 @@ class logged_gate {
   [[nodiscard]] age age_of(const std::string& name) const { return machine.age_of(ids_.at(name)).value(); }
 
  private:
+  [[nodiscard]] request request_of(cost asked, workload which, const extras& more) const {
+    request made;
+    made.cost = asked;
+    made.workload = which;
+    made.deadline = more.deadline;
+    made.may_wait = more.may_wait;
+    made.age = more.age;
+    made.tenant = more.tenant;
+    if (!more.run.empty()) made.run = runs_.at(more.run);
+    made.finalising = more.finalising;
+    made.model = more.model;
+    made.kind = more.kind;
+    return made;
+  }
+
   std::string said(const effects& out) {
     std::string text;
     for (const effect& one : out.list) {

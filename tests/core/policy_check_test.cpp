@@ -217,3 +217,29 @@ TEST_CASE("a hundred thousand tenants are checked in a moment, and the one that 
   CHECK(validate(many).error().message() ==
         "tenants[100000].name: 't77777' is the name of tenants[77777] already; names must be unique");
 }
+
+TEST_CASE("the share, the minimum and the window of retries") {
+  CHECK(complaint([](policy& p) { p.retries.share = -0.1; }) == "retries.share: must be 0 to 1, is -0.1");
+  CHECK(complaint([](policy& p) { p.retries.share = 1.5; }) == "retries.share: must be 0 to 1, is 1.5");
+  CHECK(complaint([](policy& p) { p.retries.share = no_number; }) == "retries.share: must be 0 to 1, is nan");
+  CHECK(complaint([](policy& p) { p.retries.share = 0; }) == "fine");
+  CHECK(complaint([](policy& p) { p.retries.share = 1; }) == "fine");
+  CHECK(complaint([](policy& p) { p.retries.minimum = -1; }) == "retries.minimum: must not be negative, is -1");
+  CHECK(complaint([](policy& p) { p.retries.minimum = 0; }) == "fine");
+  CHECK(complaint([](policy& p) { p.retries.window = 0s; }) == "retries.window: must be above zero, is 0 ns");
+  CHECK(complaint([](policy& p) { p.retries.window = 1ns; }) == "fine");
+}
+
+TEST_CASE("the share, the bounds and the step of a reopening") {
+  CHECK(complaint([](policy& p) { p.reopening.share = 1.1; }) == "reopening.share: must be 0 to 1, is 1.1");
+  CHECK(complaint([](policy& p) { p.reopening.share = no_number; }) == "reopening.share: must be 0 to 1, is nan");
+  CHECK(complaint([](policy& p) { p.reopening.least = -1ns; }) == "reopening.least: must not be negative, is -1 ns");
+  CHECK(complaint([](policy& p) {
+          p.reopening.least = 0s;
+          p.reopening.most = -1ns;
+        }) == "reopening.most: must not be negative, is -1 ns");
+  CHECK(complaint([](policy& p) { p.reopening.step = -1ns; }) == "reopening.step: must not be negative, is -1 ns");
+  CHECK(complaint([](policy& p) { p.reopening.most = 200ms; }) ==
+        "reopening.least: 250000000 ns is above reopening.most, which is 200000000 ns; lower it, or raise reopening.most");
+  CHECK(complaint([](policy& p) { p.reopening = {.share = 0, .least = 0s, .most = 0s, .step = 0s}; }) == "fine");
+}

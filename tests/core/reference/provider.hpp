@@ -118,9 +118,9 @@ class plain_report {
     if (known(now)) rate_.charge(std::min(amount, rate_.burst()), now);
     if (now < meter_end_) left_ = std::max<std::int64_t>(0, left_ - amount);
   }
-  /// What started after the provider's figure last was the lower one gets back what it did not use.
+  /// What had started when the provider's figure last was the lower one gets back nothing: it is in that figure.
   void correct(std::int64_t reserved, std::int64_t used, instant since, instant now) {
-    const bool gives_back = !lowered_ || since > *lowered_;
+    const bool gives_back = !lowered_ || since >= *lowered_;
     if (known(now)) {
       const std::int64_t change = used - std::min(reserved, rate_.burst());
       if (change > 0 || gives_back) rate_.charge(std::min(change, rate_.burst()), now);
