@@ -166,11 +166,10 @@ simdjson::error_code messages_decoder::read_usage(value from, bool final) {
       if (key == "input_tokens") return grow(member, fresh_input_);
       if (key == "cache_creation_input_tokens") return grow(member, cache_written_);
       if (key == "cache_read_input_tokens") return grow(member, cache_read_);
-      if (key == "output_tokens") return grow(member, output);
+      if (key == "output_tokens" && final) return grow(member, output);
       return simdjson::SUCCESS;
     });
     if (error) return error;
-    if (!final) output.reset();
     if (!fresh_input_ && !output) return simdjson::SUCCESS;
     if (!reported_) reported_.emplace();
     if (fresh_input_) {
