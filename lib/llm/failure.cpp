@@ -24,13 +24,30 @@ std::string_view to_string(remedy value) noexcept {
   return "unknown";
 }
 
+namespace {
+
+remedy against(reason why) noexcept {
+  switch (why) {
+    case reason::invalid_cost:
+    case reason::impossible: return remedy::change_request;
+    case reason::deadline_passed:
+    case reason::deadline_in_queue:
+    case reason::infeasible: return remedy::more_time;
+    case reason::unknown_class:
+    case reason::unknown_run:
+    case reason::budget_exhausted: return remedy::change_settings;
+    case reason::closed:
+    case reason::cancelled: return remedy::none;
+    default: return remedy::wait_for_capacity;
+  }
+}
+
+}  // namespace
+
 remedy failure::what_helps() const noexcept {
   if (code().category() != error_category()) return remedy::none;
   switch (static_cast<errc>(code().value())) {
-    case errc::refused:
-      return refusal && (refusal->reason() == reason::invalid_cost || refusal->reason() == reason::impossible)
-                 ? remedy::change_request
-                 : remedy::wait_for_capacity;
+    case errc::refused: return against(refusal ? refusal->reason() : reason::none);
     case errc::preempted: return remedy::wait_for_capacity;
     case errc::deadline_exceeded: return remedy::more_time;
     case errc::invalid_argument:

@@ -215,7 +215,8 @@ void stream_call::account() {
 
 void stream_call::end_of_body() {
   const std::string_view secret = call_.where().options.api_key;
-  if (kind_ == body_kind::foreign || (kind_ == body_kind::unknown && trimmed(body_).empty())) {
+  if (kind_ == body_kind::unknown && begins_with(content_type_, "text/event-stream")) kind_ = body_kind::events;
+  if (kind_ == body_kind::foreign || kind_ == body_kind::unknown) {
     return fail(failure_of_foreign_body(content_type_, body_, secret));
   }
   if (kind_ == body_kind::document) {

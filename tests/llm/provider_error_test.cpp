@@ -105,3 +105,104 @@ TEST_CASE("a foreign page is called what it is") {
   CHECK(failure_of_foreign_body("", "", "").message() ==
         "the server's answer is not a model's: no content-type, empty; check base_url");
 }
+
+TEST_CASE("a 429 is what its code says") {
+  const auto kind = [](std::string_view body) { return of(429, body).code(); };
+  CHECK(kind(R"({"error":{"message":"m","type":"requests","code":"rate_limit_exceeded"}})") == errc::rate_limited);
+  CHECK(kind(R"({"type":"error","error":{"type":"rate_limit_error","message":"m"}})") == errc::rate_limited);
+  CHECK(kind(R"({"error":{"message":"m","code":"slow_down"}})") == errc::rate_limited);
+  CHECK(kind(R"({"error":{"message":"m","status":"RESOURCE_EXHAUSTED","code":429}})") == errc::rate_limited);
+  CHECK(kind(R"({"error":{"message":"m","code":"insufficient_quota"}})") == errc::quota_exhausted);
+  CHECK(kind(R"({"error":{"message":"You exceeded your current quota, please check your plan"}})") == errc::quota_exhausted);
+  CHECK(kind(R"({"error":{"message":"m","code":"billing_hard_limit_reached"}})") == errc::quota_exhausted);
+  CHECK(kind(R"({"error":{"message":"The engine is currently overloaded, please try again later"}})") == errc::overloaded);
+  CHECK(kind(R"({"error":{"message":"m","type":"overloaded_error"}})") == errc::overloaded);
+  CHECK(kind("") == errc::rate_limited);
+  CHECK(of(503, R"({"error":{"message":"m","code":"slow_down"}})").message() ==
+        "the provider asks to slow down: the traffic grew too fast (503 slow_down): m");
+
+  // A limit on the day passes in a time that is worth waiting for only when the provider says so.
+  const char* daily = R"({"error":{"message":"Limit reached on tokens per day [TPD]","code":"rate_limit_exceeded"}})";
+  CHECK(kind(daily) == errc::quota_exhausted);
+  CHECK(failure_of_status(429, {{"retry-after", "30"}}, daily, "").is(errc::rate_limited));
+}
+
+TEST_CASE("a conversation that is too long") {
+  for (const char* body :
+       {R"({"error":{"message":"m","type":"invalid_request_error","code":"context_length_exceeded"}})",
+        R"({"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}})",
+        R"({"type":"error","error":{"type":"invalid_request_error","message":"input length and `max_tokens` exceed context limit: 1 + 2 > 2"}})",
+        R"({"object":"error","message":"This model's maximum context length is 4096 tokens.","type":"BadRequestError","code":400})",
+        R"({"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}})"}) {
+    CAPTURE(body);
+    CHECK(of(400, body).is(errc::context_too_long));
+    CHECK(failure_of_json(body, "").is(errc::context_too_long));
+  }
+  CHECK(of(429, R"({"error":{"message":"maximum context length"}})").is(errc::rate_limited));
+  CHECK(of(500, R"({"error":{"message":"prompt is too long"}})").is(errc::provider_failed));
+}
+
+TEST_CASE("what the filter turned away") {
+  for (const char* body :
+       {R"({"error":{"message":"m","code":"content_filter","status":400}})", R"({"error":{"message":"m","code":"content_policy_violation"}})",
+        R"({"error":{"message":"m","type":"x","code":null,"innererror":{"code":"ResponsibleAIPolicyViolation"}}})",
+        R"({"type":"error","error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"}})"}) {
+    CAPTURE(body);
+    CHECK(of(400, body).is(errc::content_filtered));
+  }
+}
+
+TEST_CASE("Anthropic's types, with a status and in mid-stream") {
+  const auto kinds = [](int status, const char* type, errc with_status, errc in_stream) {
+    const std::string body = std::string(R"({"type":"error","error":{"type":")") + type + R"(","message":"m"},"request_id":"req_1"})";
+    const failure answered = of(status, body);
+    const failure streamed = failure_of_json(body, "");
+    CHECK(answered.request_id == "req_1");
+    CHECK(streamed.request_id == "req_1");
+    CHECK(answered.provider_code == type);
+    return answered.is(with_status) && streamed.is(in_stream);
+  };
+  CHECK(kinds(400, "invalid_request_error", errc::provider_refused, errc::provider_refused));
+  CHECK(kinds(401, "authentication_error", errc::unauthorized, errc::unauthorized));
+  CHECK(kinds(402, "billing_error", errc::quota_exhausted, errc::quota_exhausted));
+  CHECK(kinds(403, "permission_error", errc::unauthorized, errc::unauthorized));
+  CHECK(kinds(404, "not_found_error", errc::provider_refused, errc::provider_refused));
+  CHECK(kinds(413, "request_too_large", errc::provider_refused, errc::provider_refused));
+  CHECK(kinds(429, "rate_limit_error", errc::rate_limited, errc::rate_limited));
+  CHECK(kinds(500, "api_error", errc::provider_failed, errc::provider_failed));
+  CHECK(kinds(504, "timeout_error", errc::provider_failed, errc::provider_failed));
+  CHECK(kinds(529, "overloaded_error", errc::overloaded, errc::overloaded));
+}
+
+TEST_CASE("errors of Responses, flat and inside the response") {
+  CHECK(failure_of_json(R"({"type":"error","code":"rate_limit_exceeded","message":"m","sequence_number":3})", "").is(errc::rate_limited));
+  const failure failed = failure_of_json(
+      R"({"type":"response.failed","response":{"id":"r","status":"failed","error":{"code":"server_error","message":"m"}}})", "");
+  CHECK(failed.is(errc::provider_failed));
+  CHECK(failed.provider_code == "server_error");
+  CHECK(failed.message() == "the provider failed (server_error): m");
+  CHECK(failure_of_json(R"({"type":"error","code":"invalid_prompt","message":"m"})", "").is(errc::provider_refused));
+}
+
+TEST_CASE("bodies of all shapes") {
+  CHECK(of(400, R"("just a string")").message() == "the provider refused the request (400): just a string");
+  CHECK(of(400, R"([{"error":{"message":"m","status":"INVALID_ARGUMENT"}}])").message() ==
+        "the provider refused the request (400 INVALID_ARGUMENT): m");
+  CHECK(of(400, R"({"errors":[{"message":"m","code":"c"}]})").message() == "the provider refused the request (400 c): m");
+  CHECK(of(400, R"({"title":"Bad","status":400})").message() == "the provider refused the request (400): Bad");
+  CHECK(of(400, "plain text").message() == "the provider refused the request (400): plain text");
+  CHECK(of(400, "[]").message() == "the provider refused the request (400): []");
+  CHECK(of(400, "null").message() == "the provider refused the request (400): null");
+  CHECK(of(400, std::string(100'000, '[')).message().size() < 400);
+  std::string nested = R"({"message":"deep"})";
+  for (int n = 0; n < 100; ++n) nested = R"({"error":)" + nested + "}";
+  CHECK(of(400, nested).is(errc::provider_refused));
+}
+
+TEST_CASE("the exchange's name, in whatever header, and in the body at last") {
+  for (const char* name : {"x-request-id", "Request-Id", "apim-request-id"}) {
+    CHECK(failure_of_status(500, {{name, "h1"}}, R"({"request_id":"b1"})", "").request_id == "h1");
+  }
+  CHECK(failure_of_status(500, {}, R"({"request_id":"b1"})", "").request_id == "b1");
+  CHECK(failure_of_status(500, {}, R"({"request_id":"sk-secret"})", "sk-secret").request_id == "[key]");
+}

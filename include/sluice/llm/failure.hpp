@@ -32,17 +32,18 @@ enum class call_phase : std::uint8_t {
 
 /// What the caller can do about a failure.
 enum class remedy : std::uint8_t {
-  /// Ask again, later or elsewhere: a lost connection, a limit on time, a provider that fails or is overloaded.
+  /// Ask again, later or elsewhere: a lost connection, a limit on time, a provider that fails or is overloaded. The client has done so
+  /// already, as often as `retry_policy` lets it.
   try_again,
   /// Ask again when the capacity is there, with more of it, or in a class that has more: refused by admission, preempted.
   wait_for_capacity,
-  /// Give it more time: its deadline passed.
+  /// Give it more time: its deadline passed, or is too near.
   more_time,
   /// Mend the request: it does not hold, is too long, or was filtered.
   change_request,
-  /// Mend the account or the settings: the key, the quota, the address.
+  /// Mend the account or the settings: the key, the quota, the address, the class, the run and its budget.
   change_settings,
-  /// Nothing: the caller itself gave up.
+  /// Nothing: the caller itself gave up, or closed the bulkhead.
   none,
 };
 
@@ -82,7 +83,8 @@ class failure {
   std::optional<duration> retry_after;
   /// What the provider says about another attempt (`x-should-retry`), if it says anything.
   std::optional<bool> should_retry;
-  /// How many attempts were sent; the failure is the last one's, or the first one's when the retry budget had no room.
+  /// How many attempts were sent. The failure is the last one's; or the first one's, when another attempt was not admitted, for
+  /// want of room for retries or anything else.
   int attempts = 0;
   /// The provider's name for the exchange, for its support.
   std::string request_id;
