@@ -105,7 +105,13 @@ asio::awaitable<expected<exchange, failure>> call::begin() {
   how.finalising = options_.finalising;
   how.model = sluice::model(request_.model);
   how.kind = tries_.admitted_as();
-  auto admitted = co_await endpoint_->gate.admit(reserved_.asked, options_.workload, how);
+  expected<permit, rejection> admitted{permit()};
+  if (how.kind == attempt::hedge) {
+    // One that has to wait comes too late to be worth its tokens.
+    admitted = endpoint_->gate.try_admit(reserved_.asked, options_.workload, how);
+  } else {
+    admitted = co_await endpoint_->gate.admit(reserved_.asked, options_.workload, how);
+  }
   if (!admitted) {
     failure refused = turned_away(std::move(admitted).error(), reserved_);
     log_.end({}, &refused);

@@ -4,8 +4,6 @@
 #include "llm/hedge_book.hpp"
 #include "llm/race.hpp"
 
-#include <sluice/llm/estimator.hpp>
-
 #include <string>
 #include <utility>
 
@@ -26,21 +24,6 @@ hedge_options checked(const hedge_options& options) {
 
 std::int64_t taken_by(const reply& answer) { return answer.usage.input_tokens + answer.usage.output_tokens; }
 std::int64_t taken_by(const any_stream& answer) { return taken_by(answer.result()); }
-
-/// A hedge that waits is worth nothing: it would come after the first attempt, and in the way of others. What it would reserve its client
-/// alone knows; the default estimate is near enough to ask.
-bool has_room(const bulkhead& gate, const request& what, const call_options& how) {
-  admit_options asked;
-  asked.deadline = how.deadline;
-  asked.tenant = how.tenant;
-  asked.run = how.run;
-  asked.finalising = how.finalising;
-  asked.model = model(what.model);
-  asked.kind = how.kind;
-  const cost reserved = how.reservation ? *how.reservation : character_estimator()(what);
-  const auto answer = gate.would_admit(reserved, how.workload, asked);
-  return answer && answer->at_once;
-}
 
 asio::awaitable<expected<reply, failure>> ask(any_client from, request what, call_options how) {
   return from.chat(std::move(what), how);
@@ -94,19 +77,14 @@ asio::awaitable<expected<T, failure>> hedged(std::shared_ptr<hedge_book> book, a
     extra.max_attempts = 1;
     extra.age = {};
     extra.requeue_when_preempted = false;
-    if (has_room(second.gate(), what, extra)) {
-      attempts->start(1, Ask(second, std::move(what), extra));
-      counts.sent = 1;
-    } else {
-      counts.suppressed = 1;
-    }
+    attempts->start(1, Ask(second, std::move(what), extra));
+    counts.sent = 1;
     static_cast<void>(co_await attempts->run_to(never));
   }
 
   const std::size_t winner = attempts->winner();
   const auto& other = attempts->at(1);
-  if (other.answered && !*other.answered && other.answered->error().phase == call_phase::queued &&
-      other.answered->error().is(errc::refused)) {
+  if (other.answered && !*other.answered && other.answered->error().is(errc::refused)) {
     counts.sent = 0;
     counts.suppressed = 1;
   }

@@ -16,12 +16,7 @@
 
 namespace sluice::llm::test {
 
-/// Attempts that are not made again by themselves, and a gate that lets second attempts through.
-inline client_options once(std::string url = "http://server/v1") {
-  client_options made(std::move(url));
-  made.retry.max_attempts = 1;
-  return made;
-}
+/// A gate that lets second attempts through.
 inline policy wide(std::int64_t slots = 8) {
   policy rules({.slots = slots, .tokens = 1'000'000});
   for (class_policy& each : rules.classes) each.floor = {};

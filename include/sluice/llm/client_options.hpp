@@ -127,7 +127,7 @@ struct call_options {
   bool finalising = false;
   /// In place of the client's `retry.max_attempts`; zero: the client's.
   int max_attempts = 0;
-  /// What the first attempt counts as: `hedge` for a second request beside another one.
+  /// What the first attempt counts as: `hedge` for a second request beside another one, which is refused rather than queued.
   sluice::attempt kind = attempt::first;
   /// A call that is preempted asks again, with its age, until its deadline; a stream only as long as none of it has been
   /// handed out. When off, preemption is `errc::preempted`.

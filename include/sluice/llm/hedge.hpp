@@ -63,8 +63,8 @@ struct hedge_statistics {
 /// against the gate's retry budget; the first of the two to succeed is the answer. A stream is answered by its first event. The other one is
 /// cancelled, its permit ends with what was seen of it, and the call completes when it has stopped: nothing outlives the call.
 ///
-/// A hedge is an extra: it makes one attempt, and is not sent when it would have to wait at its gate (by `would_admit`, with the call's
-/// reservation or the default estimate). One that is refused or fails leaves the call to the first attempt. A first attempt that fails before the delay is not hedged: retries are the client's.
+/// A hedge is an extra: it makes one attempt, and when there is no room for it at its gate it is refused, and waits for none. One that is
+/// refused or fails leaves the call to the first attempt. A first attempt that fails before the delay is not hedged: retries are the client's.
 ///
 /// Thread safety: all members may be called from any thread, except the destructor.
 /// Lifetime: as `client`.
