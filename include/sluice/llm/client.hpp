@@ -43,7 +43,8 @@ class client {
   /// Asks, and waits for the whole answer.
   ///
   /// Completes when the answer is whole, or has failed; the permit has ended by then, whatever happened.
-  /// When preempted it is queued again, with its age, until its deadline (`call_options::requeue_when_preempted`).
+  /// An attempt that fails is followed by others as `client_options::retry` says; each asks for admission of its own, with the age of the
+  /// first. When preempted it is queued again, with its age, until its deadline (`call_options::requeue_when_preempted`).
   /// Cancellation: terminal; in the queue as `bulkhead::admit`, later the exchange is closed at once. The answer is `errc::cancelled`, or
   /// `asio::system_error` of `operation_aborted` when the cancellation came between two awaits; either way the permit has ended.
   /// Errors: as `failure` says. A request that does not hold is `errc::invalid_argument`, and is not admitted.

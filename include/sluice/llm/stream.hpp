@@ -24,8 +24,11 @@ class stream_call;
 ///
 /// Preemption: while `next` waits for the provider, the permit may be taken back. As long as no event has been handed out,
 /// and the call allows it, the request is then queued again and sent again; later it is `errc::preempted`. Between two calls of `next`
-/// a stream cannot be preempted, so read on: a stream that nobody reads keeps its permit, and the limit on idle bytes
-/// does not run; the call's deadline does, and is found by the next `next`.
+/// a stream cannot be preempted, so read on: one that is not read for `client_options::unread`, or until the call's deadline, is closed, and
+/// the next `next` says so.
+///
+/// Retries: until the first event has been handed out, as `client_options::retry` says. After that only with
+/// `retry_policy::continue_partial`: the texts of all parts then make one answer, and so do their figures of usage.
 ///
 /// Thread safety: distinct streams only; `next` from one coroutine at a time.
 /// Lifetime: its client, transport and bulkhead must live while `next` runs; it may be destroyed after them.
@@ -42,7 +45,8 @@ class [[nodiscard]] stream {
   /// Cancellation: terminal; the exchange is closed, the permit is settled with what was seen, and `errc::cancelled` comes back (as
   /// always with Asio's coroutines, the caller's next `co_await` throws).
   /// Errors: as `failure` says, with the partial answer; from then on the same one always. An answer that ends without a finish reason is
-  /// `errc::connection_lost`, even when the stream ended in good order. On an empty stream: `errc::invalid_argument`.
+  /// `errc::connection_lost`, even when the stream ended in good order. One that was not read in time is `errc::idle_timeout`, or
+  /// `errc::deadline_exceeded`. On an empty stream: `errc::invalid_argument`.
   [[nodiscard]] asio::awaitable<expected<std::optional<stream_event>, failure>> next();
 
   /// The answer so far; whole when `next` has given `done`. Until then it has no tool calls and estimated usage.
