@@ -168,6 +168,7 @@ void curl_engine::release_handle(exchange& what, bool clean) noexcept {
   running_.back()->place_ = what.place_;
   running_[what.place_] = running_.back();
   running_.pop_back();
+  if (std::exchange(what.is_touched_, false)) std::erase(touched_, &what);
   if (!clean) flush_connection_of(what);
   constexpr std::size_t spare = 1024;
   if (clean && idle_handles_.size() < spare) {
@@ -190,9 +191,14 @@ void curl_engine::flush_connection_of(const exchange& what) noexcept {
     if (!one->paused_) break;
   }
   if (other == nullptr) return;
-  CURL* const easy = other->easy_->get();
+  touch(*other);
+}
+
+// Makes libcurl send what is buffered for its connection, and look for more to receive.
+void curl_engine::touch(exchange& what) noexcept {
+  CURL* const easy = what.easy_->get();
   // Only a change is acted upon.
-  if (!std::exchange(other->paused_, false)) curl_easy_pause(easy, CURLPAUSE_SEND);
+  if (!std::exchange(what.paused_, false)) curl_easy_pause(easy, CURLPAUSE_SEND);
   curl_easy_pause(easy, CURLPAUSE_CONT);
 }
 
@@ -246,11 +252,42 @@ void curl_engine::act(curl_socket_t socket, int directions) {
   now_ = never;
   int running = 0;
   curl_multi_socket_action(multi_, socket, directions, &running);
-  // libcurl may ask for the next step at once; a bound, so that one that always asks cannot hold the loop.
+  run_due();
+  run_bursting();
+}
+
+// libcurl may ask for the next step at once; a bound, so that one that always asks cannot hold the loop.
+void curl_engine::run_due() {
+  int running = 0;
   for (int turns = 0; kick_ && turns < 4; ++turns) {
     kick_ = false;
     curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
   }
+}
+
+// Over HTTP/2, when more than its buffer holds came at once for one stream, libcurl 7.88 forgets to look at what it
+// has read already but not handed out: the end of an answer would wait for a sign of life of the connection that never
+// comes. So a stream that has had such a burst is looked at again whenever something has come.
+void curl_engine::run_bursting() {
+  constexpr std::size_t burst = std::size_t{8} << 10;
+  for (int turns = 0; !touched_.empty() && turns < 4; ++turns) {
+    bursting_.swap(touched_);
+    for (exchange* const one : bursting_) {
+      one->is_touched_ = false;
+      one->had_burst_ = one->had_burst_ || one->burst_ >= burst;
+      one->burst_ = 0;
+      if (one->had_burst_ && !one->paused_) touch(*one);
+    }
+    bursting_.clear();
+    run_due();
+  }
+  kick_ = kick_ || !touched_.empty();
+}
+
+void curl_engine::mark_touched(exchange& what) {
+  if (what.is_touched_) return;
+  touched_.push_back(&what);
+  what.is_touched_ = true;
 }
 
 void curl_engine::settle(guard held, bool in_place) {

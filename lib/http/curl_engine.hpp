@@ -60,6 +60,8 @@ class curl_engine final : public context_hook, public std::enable_shared_from_th
   /// Puts `what` into the line of those whose waiter is to be resumed.
   void mark_ready(exchange& what) noexcept;
   void unmark_ready(exchange& what) noexcept;
+  /// `what` has had bytes over a connection that may be HTTP/2; for libcurl's callbacks.
+  void mark_touched(exchange& what);
   /// What has to happen after libcurl was called. Resumes the ready ones: from here when `in_place`, which only a
   /// handler of the engine's own may ask for, else by posting.
   void settle(guard held, bool in_place);
@@ -97,6 +99,9 @@ class curl_engine final : public context_hook, public std::enable_shared_from_th
   void on_kick();
   void on_timer_due(std::uint64_t generation);
   void act(curl_socket_t socket, int directions);
+  void run_due();
+  void run_bursting();
+  static void touch(exchange& what) noexcept;
   void collect();
   void release_handle(exchange& what, bool clean) noexcept;
   void flush_connection_of(const exchange& what) noexcept;
@@ -130,6 +135,9 @@ class curl_engine final : public context_hook, public std::enable_shared_from_th
   std::uint64_t timer_generation_ = 0;
   bool kick_ = false;
   bool kick_posted_ = false;
+
+  std::vector<exchange*> touched_;
+  std::vector<exchange*> bursting_;
 
   exchange* first_ready_ = nullptr;
   exchange* last_ready_ = nullptr;

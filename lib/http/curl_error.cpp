@@ -45,8 +45,12 @@ std::string_view advice(const transfer_end& end, errc kind) noexcept {
   if (end.result == CURLE_GOT_NOTHING && end.maybe_http2) {
     return "; over HTTP/2 a line of 65,536 bytes or more in the answer's head ends like this too";
   }
+  if (end.result == CURLE_HTTP2_STREAM && !end.has_head) {
+    return "; an answer that came before the request was whole may be lost like this, and is not where "
+           "curl_options::version is http1_1";
+  }
   if (end.result == CURLE_UNSUPPORTED_PROTOCOL && end.maybe_http2) {
-    return "; over HTTP/2 a head of more than 16,384 bytes beside other streams ends like this too";
+    return "; over HTTP/2 a head of more than 65,536 bytes beside other streams ends like this too";
   }
   if (kind != errc::tls_failed) return {};
   if (has(end.detail, "issuer certificate") || has(end.detail, "self-signed") || has(end.detail, "self signed")) {

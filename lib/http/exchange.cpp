@@ -153,11 +153,15 @@ error exchange::explain(CURLcode result) const {
   end.result = result;
   end.connected = is_connected();
   end.has_head = answer_.has_head();
-  end.maybe_http2 = connection_ != 0 && engine_->options().version != http_version::http1_1;
+  end.maybe_http2 = maybe_http2();
   end.received = answer_.received();
   end.detail = easy_->detail();
   curl_easy_getinfo(easy_->get(), CURLINFO_HTTP_CONNECTCODE, &end.proxy_status);
   return transfer_error(end, peer());
+}
+
+bool exchange::maybe_http2() const noexcept {
+  return connection_ != 0 && engine_->options().version != http_version::http1_1;
 }
 
 std::string exchange::peer() const { return origin_of(request_.url()) + engine_->route(); }
@@ -243,6 +247,10 @@ std::size_t exchange::on_body(char* bytes, std::size_t one, std::size_t count, v
     case answer::verdict::taken:
       self->limits_.received(self->engine_->now());
       self->wake_if_satisfied();
+      if (self->maybe_http2()) {
+        self->burst_ += part.size();
+        self->engine_->mark_touched(*self);
+      }
       return part.size();
     case answer::verdict::full:
       self->paused_ = true;

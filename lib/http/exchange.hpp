@@ -86,6 +86,7 @@ class exchange final : public time_source::entry, public context_hook, public st
   [[nodiscard]] error limit_error(errc which) const;
   [[nodiscard]] std::string peer() const;
   void refuse() noexcept;
+  [[nodiscard]] bool maybe_http2() const noexcept;
   [[nodiscard]] bool is_connected() const noexcept { return times_.connected != never; }
   void wake_if_satisfied() noexcept;
   void watch_limits();
@@ -113,6 +114,10 @@ class exchange final : public time_source::entry, public context_hook, public st
   exchange* next_ready_ = nullptr;
   bool is_ready_ = false;
   std::size_t place_ = 0;
+  bool is_touched_ = false;
+  // Bytes of the body in one step, and whether there once were many.
+  std::size_t burst_ = 0;
+  bool had_burst_ = false;
 };
 
 }  // namespace sluice::http

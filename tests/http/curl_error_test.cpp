@@ -66,7 +66,7 @@ TEST_CASE("over HTTP/2 a head too large fails in other ways") {
   const error mixed = transfer_error(
       {.result = CURLE_UNSUPPORTED_PROTOCOL, .connected = true, .maybe_http2 = true}, "h:1");
   CHECK(mixed.is(errc::protocol_error));
-  CHECK(mixed.message().ends_with("(libcurl 1); over HTTP/2 a head of more than 16,384 bytes beside other streams ends "
+  CHECK(mixed.message().ends_with("(libcurl 1); over HTTP/2 a head of more than 65,536 bytes beside other streams ends "
                                   "like this too"));
 }
 

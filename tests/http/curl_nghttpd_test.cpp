@@ -49,7 +49,7 @@ class nghttpd_fixture : public loop_fixture {
     return count;
   }
 
-  const std::string large = std::string(3'000'000, 'L');
+  std::string large = std::string(3'000'000, 'L');
   temporary_folder folder;
   unsigned short port = 0;
   curl_options options;
@@ -142,7 +142,8 @@ TEST_CASE_FIXTURE(nghttpd_fixture, "a hundred cancelled in mid-body beside one t
   CHECK(connections() == before + 1);
 }
 
-TEST_CASE_FIXTURE(nghttpd_fixture, "curl 7: an answer that is whole before the request is, and the stream reset without error, counts") {
+// libcurl 7.88 loses an answer that arrives in one piece with the reset after it.
+TEST_CASE_FIXTURE(nghttpd_fixture, "curl 7: a stream reset without error before the request was whole is an answer, or says how to get it") {
   SLUICE_SKIP_WITHOUT("nghttpd", "openssl");
   begin({"--early-response"});
   for (int i = 0; i < 10; ++i) {
@@ -150,14 +151,21 @@ TEST_CASE_FIXTURE(nghttpd_fixture, "curl 7: an answer that is whole before the r
     what.set_body(std::string(2'000'000, 'b'));
     const whole got = run(fetch(*client, what));
     CAPTURE(got.failure.message());
-    CHECK(got.failure == error());
-    CHECK(got.status == (i % 2 == 0 ? 200 : 404));
-    if (i % 2 == 0) CHECK(got.body == "hello");
+    if (got.failure == error()) {
+      CHECK(got.status == (i % 2 == 0 ? 200 : 404));
+      if (i % 2 == 0) CHECK(got.body == "hello");
+    } else {
+      CHECK(got.failure.is(errc::connection_lost));
+      CHECK(got.failure.message().find("curl_options::version") != std::string::npos);
+    }
+    CHECK(run(fetch(*client, request("GET", url("/small")))).body == "hello");
   }
 }
 
 TEST_CASE_FIXTURE(nghttpd_fixture, "a server that dies loses its exchanges, each with an error; the next connection is tried anew") {
   SLUICE_SKIP_WITHOUT("nghttpd", "openssl");
+  // More than the buffers of both sides hold.
+  large.assign(20'000'000, 'L');
   begin();
   options.read_buffer = 50'000;
   client = make_curl_transport(loop.get_executor(), time, options);

@@ -64,7 +64,7 @@ class curl_options {
   std::string user_agent = default_user_agent();
   /// Refuse an answer's head beyond this many bytes with `errc::too_large`. At most 262,144. libcurl has bounds of its
   /// own, whatever is set here: 102,400 bytes a line; over HTTP/2 131,072 in all, 65,536 a line
-  /// (`errc::connection_lost`), and 16,384 in all beside other streams (`errc::protocol_error`).
+  /// (`errc::connection_lost`), and as much in all beside other streams (`errc::protocol_error`).
   std::size_t max_header_bytes = std::size_t{256} << 10;
   /// Bytes of one answer's body that may wait for their reader before its connection is paused; at least 1.
   std::size_t read_buffer = std::size_t{1} << 20;
