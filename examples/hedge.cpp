@@ -1,4 +1,5 @@
-// A second attempt beside one that takes too long: the first answer wins, and the other attempt is cancelled and paid for.
+// A second attempt beside one that takes too long: the first answer wins, and the other attempt is cancelled and paid
+// for.
 
 #include <sluice/sluice.hpp>
 #include <sluice/testing/mock_provider.hpp>

@@ -47,7 +47,7 @@ int main() {
 
   runtime.run(ask(providers, 4));
   for (const auto& each : providers.statistics()) {
-    std::cout << each.name << ": " << to_string(each.state) << ", asked " << each.calls << ", answered " << each.answered
-              << ", failed " << each.failed << '\n';
+    std::cout << each.name << ": " << to_string(each.state) << ", asked " << each.calls << ", answered "
+              << each.answered << ", failed " << each.failed << '\n';
   }
 }

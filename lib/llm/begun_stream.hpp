@@ -15,7 +15,8 @@ namespace sluice::llm::detail {
 
 class begun_stream final : public any_stream::source {
  public:
-  begun_stream(any_stream rest, std::optional<stream_event> first) noexcept : rest_(std::move(rest)), first_(std::move(first)) {}
+  begun_stream(any_stream rest, std::optional<stream_event> first) noexcept
+      : rest_(std::move(rest)), first_(std::move(first)) {}
 
   asio::awaitable<expected<std::optional<stream_event>, failure>> next() override {
     return first_ ? give_first() : rest_.next();
@@ -32,7 +33,8 @@ class begun_stream final : public any_stream::source {
 };
 
 /// Opens a stream, and waits for its first event.
-[[nodiscard]] inline asio::awaitable<expected<any_stream, failure>> begin_stream(any_client from, request what, call_options how) {
+[[nodiscard]] inline asio::awaitable<expected<any_stream, failure>> begin_stream(any_client from, request what,
+                                                                                 call_options how) {
   using result = expected<any_stream, failure>;
   auto opened = co_await from.stream(std::move(what), how);
   if (!opened) co_return result(unexpected<failure>(std::move(opened).error()));

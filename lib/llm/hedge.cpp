@@ -54,8 +54,8 @@ expected<T, failure> outcome_of(race<T>& of) {
 
 /// `Ask`: how the attempts are made.
 template <typename T, asio::awaitable<expected<T, failure>> (*Ask)(any_client, request, call_options)>
-asio::awaitable<expected<T, failure>> hedged(std::shared_ptr<hedge_book> book, any_client first, any_client second, request what,
-                                             call_options how, bool streamed) {
+asio::awaitable<expected<T, failure>> hedged(std::shared_ptr<hedge_book> book, any_client first, any_client second,
+                                             request what, call_options how, bool streamed) {
   time_source& time = first.gate().time();
   const std::string name = what.model;
   const instant begun = time.now();
@@ -88,7 +88,8 @@ asio::awaitable<expected<T, failure>> hedged(std::shared_ptr<hedge_book> book, a
     counts.sent = 0;
     counts.suppressed = 1;
   }
-  // One that was cancelled took longer than most: that it would have taken longer still does not move a quantile below it.
+  // One that was cancelled took longer than most: that it would have taken longer still does not move a quantile below
+  // it.
   if (winner != race<T>::nobody) book->learn(name, streamed, attempts->at(winner).ended - begun);
   if (winner == 1) {
     counts.won = 1;
@@ -129,7 +130,9 @@ asio::awaitable<expected<any_stream, failure>> hedge::stream(request what, call_
   return hedged<any_stream, detail::begin_stream>(book_, first_, second_, std::move(what), options, true);
 }
 
-std::optional<duration> hedge::delay(std::string_view model, bool streamed) const { return book_->delay(model, streamed); }
+std::optional<duration> hedge::delay(std::string_view model, bool streamed) const {
+  return book_->delay(model, streamed);
+}
 
 bulkhead& hedge::gate() const noexcept { return first_.gate(); }
 

@@ -10,7 +10,8 @@ std::optional<duration> hedge_book::delay(std::string_view model, bool streamed)
     const auto found = models_.find(model);
     if (found != models_.end()) {
       const latency_quantile& seen = streamed ? found->second.first_event : found->second.whole;
-      if (seen.samples() >= options_.least_samples) return std::max(seen.quantile(options_.quantile), options_.least_delay);
+      if (seen.samples() >= options_.least_samples)
+        return std::max(seen.quantile(options_.quantile), options_.least_delay);
     }
   }
   if (!options_.after) return std::nullopt;

@@ -7,7 +7,8 @@
 
 namespace sluice::llm::detail {
 
-// Below 8 each length has a bucket of its own; from there on the three bits after the first say which eighth of the doubling it is.
+// Below 8 each length has a bucket of its own; from there on the three bits after the first say which eighth of the
+// doubling it is.
 std::size_t latency_quantile::bucket_of(std::uint64_t length) noexcept {
   if (length < parts) return static_cast<std::size_t>(length);
   const auto doubling = static_cast<std::size_t>(std::bit_width(length)) - 1;

@@ -10,8 +10,9 @@
 
 namespace sluice::llm::detail {
 
-/// Eight buckets for each doubling of the microseconds, up to 2^40 of them: a quantile is right to an eighth of itself. Each new sample
-/// weighs `1 / (1 - 1/memory)` times the one before it, which is the same as an exponential decay of all the others.
+/// Eight buckets for each doubling of the microseconds, up to 2^40 of them: a quantile is right to an eighth of itself.
+/// Each new sample weighs `1 / (1 - 1/memory)` times the one before it, which is the same as an exponential decay of
+/// all the others.
 ///
 /// add: O(1). quantile: O(buckets).
 class latency_quantile {

@@ -41,7 +41,9 @@ evidence evidence_of(const failure& why, duration worked, const health_policy& r
   return evidence::none;
 }
 
-bool provider_health::available(instant now) const noexcept { return now >= rests_until_ && !(on_trial_ && trial_runs_); }
+bool provider_health::available(instant now) const noexcept {
+  return now >= rests_until_ && !(on_trial_ && trial_runs_);
+}
 
 provider_state provider_health::state(instant now) const noexcept {
   if (now < rests_until_) return provider_state::open;

@@ -43,8 +43,8 @@ class provider_health {
   [[nodiscard]] bool available(instant now) const noexcept;
   /// A call goes to it, whether it is available or not. Each is followed by one `saw`.
   [[nodiscard]] visit begin(instant now) noexcept;
-  /// What came of a call. `draw`, in [0, 1), lengthens a rest; `asked_for`: how long the provider wants to be left alone. Whether it is sent to
-  /// rest.
+  /// What came of a call. `draw`, in [0, 1), lengthens a rest; `asked_for`: how long the provider wants to be left
+  /// alone. Whether it is sent to rest.
   bool saw(const visit& of, evidence what, instant now, double draw, duration asked_for = duration::zero()) noexcept;
 
   [[nodiscard]] provider_state state(instant now) const noexcept;

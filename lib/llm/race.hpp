@@ -27,9 +27,10 @@
 
 namespace sluice::llm::detail {
 
-/// Owned by a shared pointer. The attempts run on a strand over the caller's executor, on which each of them is cancelled, too: Asio's own
-/// groups wait for the wrong thing and are not safe across threads. `run_to` ends when an instant has come, or nothing runs any more: a
-/// winner cancels the other attempt and waits until that has stopped, and so does the caller's cancellation.
+/// Owned by a shared pointer. The attempts run on a strand over the caller's executor, on which each of them is
+/// cancelled, too: Asio's own groups wait for the wrong thing and are not safe across threads. `run_to` ends when an
+/// instant has come, or nothing runs any more: a winner cancels the other attempt and waits until that has stopped, and
+/// so does the caller's cancellation.
 template <typename T>
 class race final : public waiting_call {
  public:
@@ -45,7 +46,8 @@ class race final : public waiting_call {
   };
   static constexpr std::size_t nobody = static_cast<std::size_t>(-1);
 
-  race(const asio::any_io_executor& executor, time_source& time) : waiting_call(time), time_(time), strand_(asio::make_strand(executor)) {}
+  race(const asio::any_io_executor& executor, time_source& time)
+      : waiting_call(time), time_(time), strand_(asio::make_strand(executor)) {}
 
   /// Lets attempt `number` (0 or 1) run, unless it has been decided that none is needed.
   void start(std::size_t number, asio::awaitable<result> work) {
@@ -122,7 +124,8 @@ class race final : public waiting_call {
   void cancel_running() {
     for (lane& each : lanes_) {
       if (!each.running) continue;
-      asio::post(strand_, [self = this->shared_from_this(), &each] { each.signal.emit(asio::cancellation_type::terminal); });
+      asio::post(strand_,
+                 [self = this->shared_from_this(), &each] { each.signal.emit(asio::cancellation_type::terminal); });
     }
   }
 

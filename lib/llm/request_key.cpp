@@ -12,14 +12,14 @@
 namespace sluice::llm::detail {
 namespace {
 
-// Each type is taken apart by structured bindings: one that gets a field more does not compile here until it is told apart by it.
+// Each type is taken apart by structured bindings: one that gets a field more does not compile here until it is told
+// apart by it.
 class writer {
  public:
   std::string text;
 
   template <typename Number>
-    requires(std::integral<Number> || std::is_enum_v<Number>)
-  void add(Number value) {
+  requires(std::integral<Number> || std::is_enum_v<Number>) void add(Number value) {
     const auto bits = static_cast<std::uint64_t>(value);
     for (unsigned shift = 0; shift < 64; shift += 8) text.push_back(static_cast<char>((bits >> shift) & 0xffU));
   }
@@ -67,8 +67,8 @@ class writer {
     all(who, said, parts, tool_calls, opaque, tool_call_id, is_error);
   }
   void add(const request& value) {
-    const auto& [model, messages, tools, choice, forced_tool, max_output_tokens, temperature, seed, stop, parallel_tool_calls,
-                 reasoning_effort, end_user, format, extra_fields] = value;
+    const auto& [model, messages, tools, choice, forced_tool, max_output_tokens, temperature, seed, stop,
+                 parallel_tool_calls, reasoning_effort, end_user, format, extra_fields] = value;
     all(model, messages, tools, choice, forced_tool, max_output_tokens, temperature, seed, stop, parallel_tool_calls,
         reasoning_effort, end_user, format, extra_fields);
   }

@@ -8,8 +8,8 @@
 
 namespace sluice::llm::detail {
 
-/// Equal for equal requests, and for no others: every field, with its length before it. Not for people, and not stable between
-/// versions. O(size of the request).
+/// Equal for equal requests, and for no others: every field, with its length before it. Not for people, and not stable
+/// between versions. O(size of the request).
 [[nodiscard]] std::string request_key(const request& of);
 
 }  // namespace sluice::llm::detail

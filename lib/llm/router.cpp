@@ -81,7 +81,8 @@ int attempts_of(const failure& why) {
 /// Whether another provider could do better; of what admission refused, one with another gate.
 bool helps_elsewhere(const failure& why) {
   if (why.what_helps() == remedy::try_again) return true;
-  for (const errc kind : {errc::unauthorized, errc::quota_exhausted, errc::host_not_found, errc::tls_failed, errc::protocol_error}) {
+  for (const errc kind :
+       {errc::unauthorized, errc::quota_exhausted, errc::host_not_found, errc::tls_failed, errc::protocol_error}) {
     if (why.is(kind)) return true;
   }
   return why.is(errc::refused) && why.refusal && why.refusal->reason() != reason::invalid_cost;
@@ -174,14 +175,16 @@ expected<void, error> validate(const std::vector<provider>& providers, const rou
     const provider& each = providers[i];
     if (each.name.empty()) return wrong("providers[" + std::to_string(i) + "].name is empty");
     const auto same = [&](const provider& other) { return other.name == each.name; };
-    if (std::count_if(providers.begin(), providers.end(), same) > 1) return wrong("two providers are named " + each.name);
+    if (std::count_if(providers.begin(), providers.end(), same) > 1)
+      return wrong("two providers are named " + each.name);
     if (!(each.weight > 0) || !std::isfinite(each.weight)) {
       return wrong(each.name + ": weight = " + std::to_string(each.weight) + "; must be positive");
     }
   }
   const health_policy& health = checked.health;
   if (health.failures < 1) return wrong("health.failures = " + std::to_string(health.failures) + "; must be positive");
-  if (health.least_calls < 1) return wrong("health.least_calls = " + std::to_string(health.least_calls) + "; must be positive");
+  if (health.least_calls < 1)
+    return wrong("health.least_calls = " + std::to_string(health.least_calls) + "; must be positive");
   if (!(health.share > 0 && health.share <= 1)) {
     return wrong("health.share = " + std::to_string(health.share) + "; must be above 0, and at most 1");
   }

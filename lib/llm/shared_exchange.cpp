@@ -23,7 +23,8 @@ class shared_exchange::ending_guard {
   ~ending_guard() {
     if (!of) return;
     landing lost;
-    lost.failed.emplace(errc::cancelled, "the shared exchange was dropped: the context of the gate's executor was destroyed");
+    lost.failed.emplace(errc::cancelled,
+                        "the shared exchange was dropped: the context of the gate's executor was destroyed");
     end(std::move(lost));
   }
 
@@ -197,7 +198,8 @@ boarding exchange_book::board(const std::string& key, const call_options& how) {
   std::shared_ptr<shared_exchange> made;
   const std::lock_guard lock(mutex_);
   auto& open = open_[key];
-  const auto found = std::find_if(open.begin(), open.end(), [&](const shared_exchange* each) { return serves(each->how, how); });
+  const auto found =
+      std::find_if(open.begin(), open.end(), [&](const shared_exchange* each) { return serves(each->how, how); });
   const bool leads = found == open.end();
   if (!leads) {
     ++counts_.followers;
@@ -214,7 +216,8 @@ boarding exchange_book::board(const std::string& key, const call_options& how) {
 }
 
 bool exchange_book::serves(const call_options& leaders, const call_options& callers) const {
-  if (leaders.finalising != callers.finalising || leaders.requeue_when_preempted != callers.requeue_when_preempted) return false;
+  if (leaders.finalising != callers.finalising || leaders.requeue_when_preempted != callers.requeue_when_preempted)
+    return false;
   if (leaders.workload == callers.workload) return true;
   const policy rules = over_.gate().current_policy();
   const std::size_t theirs = leaders.workload.index();

@@ -50,7 +50,8 @@ struct landing {
 
 class shared_exchange : public std::enable_shared_from_this<shared_exchange> {
  public:
-  shared_exchange(std::shared_ptr<exchange_book> book, std::string key, const any_client& over, const call_options& leaders);
+  shared_exchange(std::shared_ptr<exchange_book> book, std::string key, const any_client& over,
+                  const call_options& leaders);
 
   /// What a caller finds.
   struct sight {
@@ -62,8 +63,8 @@ class shared_exchange : public std::enable_shared_from_this<shared_exchange> {
 
   /// Begins; once.
   void start(request what, bool streamed);
-  /// What there is for one who has seen `given` events. When there is nothing, `who` is woken by the next thing that happens; one who
-  /// waits for its head sees events only after that.
+  /// What there is for one who has seen `given` events. When there is nothing, `who` is woken by the next thing that
+  /// happens; one who waits for its head sees events only after that.
   [[nodiscard]] sight look(seat& who, std::size_t given, bool for_head);
   /// `who` goes, for whatever reason. True when it need not wait for the exchange to stop.
   bool leave(seat& who) noexcept;
@@ -109,7 +110,9 @@ class boarding {
     if (exchange) exchange->leave(*place);
   }
   /// Until when to wait: the exchange ends by its own deadline, and says more about it.
-  [[nodiscard]] instant patience(instant deadline) const noexcept { return deadline == exchange->how.deadline ? never : deadline; }
+  [[nodiscard]] instant patience(instant deadline) const noexcept {
+    return deadline == exchange->how.deadline ? never : deadline;
+  }
 
   std::shared_ptr<shared_exchange> exchange;
   std::shared_ptr<seat> place;

@@ -22,8 +22,10 @@ std::string key_of(const request& what, const call_options& options, sharing_sco
 }
 
 failure left(ending why, call_phase when) {
-  if (why == ending::cancelled) return {errc::cancelled, "the call was cancelled while it waited for a shared answer", when};
-  return {errc::deadline_exceeded, "the call's deadline passed while it waited for an answer that it shares with others", when};
+  if (why == ending::cancelled)
+    return {errc::cancelled, "the call was cancelled while it waited for a shared answer", when};
+  return {errc::deadline_exceeded,
+          "the call's deadline passed while it waited for an answer that it shares with others", when};
 }
 
 /// Whether an exchange failed for what its leader had brought with it, and this caller has not.
@@ -141,8 +143,8 @@ asio::awaitable<expected<reply, failure>> share_chat(std::shared_ptr<exchange_bo
   }
 }
 
-asio::awaitable<expected<any_stream, failure>> share_stream(std::shared_ptr<exchange_book> book, std::string key, request what,
-                                                            call_options options) {
+asio::awaitable<expected<any_stream, failure>> share_stream(std::shared_ptr<exchange_book> book, std::string key,
+                                                            request what, call_options options) {
   using result = expected<any_stream, failure>;
   for (;;) {
     boarding aboard = book->board(key, options);
@@ -158,7 +160,8 @@ asio::awaitable<expected<any_stream, failure>> share_stream(std::shared_ptr<exch
       co_return result(unexpected<failure>(known ? *seen.ended->failed : left(why, call_phase::sent)));
     }
     if (seen.opened) {
-      co_return result(any_stream(std::make_unique<shared_reader>(std::move(book), std::move(aboard), options.deadline)));
+      co_return result(
+          any_stream(std::make_unique<shared_reader>(std::move(book), std::move(aboard), options.deadline)));
     }
     if (seen.ended->thrown) std::rethrow_exception(seen.ended->thrown);
     if (aboard.leads || !is_leaders_own(*seen.ended->failed, aboard.exchange->how, options)) {

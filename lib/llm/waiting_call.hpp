@@ -19,8 +19,8 @@
 
 namespace sluice::llm::detail {
 
-/// Owned by a shared pointer. One coroutine waits at a time, and is resumed on its own executor, never within a call into this.
-/// No lock of this is held while `leave` runs.
+/// Owned by a shared pointer. One coroutine waits at a time, and is resumed on its own executor, never within a call
+/// into this. No lock of this is held while `leave` runs.
 class waiting_call : public time_source::entry, public context_hook, public std::enable_shared_from_this<waiting_call> {
  public:
   /// Why a wait ended.
@@ -44,8 +44,8 @@ class waiting_call : public time_source::entry, public context_hook, public std:
   void wake() noexcept;
 
  protected:
-  /// The caller wants to go, because of `why`: true lets it go at once; after false it is resumed by `wake`, and the wait then ends for
-  /// that reason. On the thread that cancels or runs the clock.
+  /// The caller wants to go, because of `why`: true lets it go at once; after false it is resumed by `wake`, and the
+  /// wait then ends for that reason. On the thread that cancels or runs the clock.
   [[nodiscard]] virtual bool leave(ending why) noexcept = 0;
 
  private:

@@ -105,7 +105,9 @@ TEST_CASE("a first attempt that fails before the delay is not hedged") {
   CHECK(f.asked(1) == 0);
 }
 
-TEST_CASE("a hedge that fails leaves the call to the first attempt, and the other way round; when both fail the first one's failure is it") {
+TEST_CASE(
+    "a hedge that fails leaves the call to the first attempt, and the other way round; when both fail the first one's "
+    "failure is it") {
   routes_fixture f(2);
   hedge hedged(f.caller(0), f.caller(1), fixed());
   SUBCASE("the hedge fails") {

@@ -26,8 +26,8 @@ TEST_CASE("nothing is known at first") {
 }
 
 TEST_CASE("a single length is given back to an eighth of itself, whatever its size") {
-  for (const duration length : {duration(0), duration(1us), duration(7us), duration(8us), duration(999us), duration(12ms),
-                                duration(1s), duration(95s), duration(3h)}) {
+  for (const duration length : {duration(0), duration(1us), duration(7us), duration(8us), duration(999us),
+                                duration(12ms), duration(1s), duration(95s), duration(3h)}) {
     latency_quantile seen;
     for (int i = 0; i < 10; ++i) seen.add(length);
     for (const double share : {0.0, 0.5, 1.0}) {

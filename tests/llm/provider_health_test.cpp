@@ -38,9 +38,9 @@ TEST_CASE("what a failure says about its provider") {
   const auto of = [&](errc code, call_phase when = call_phase::sent, duration worked = 1s) {
     return evidence_of(failure(code, "", when), worked, rules);
   };
-  for (const errc bad : {errc::host_not_found, errc::connect_failed, errc::connect_timeout, errc::tls_failed, errc::first_byte_timeout,
-                         errc::idle_timeout, errc::total_timeout, errc::connection_lost, errc::protocol_error, errc::rate_limited,
-                         errc::overloaded, errc::provider_failed}) {
+  for (const errc bad : {errc::host_not_found, errc::connect_failed, errc::connect_timeout, errc::tls_failed,
+                         errc::first_byte_timeout, errc::idle_timeout, errc::total_timeout, errc::connection_lost,
+                         errc::protocol_error, errc::rate_limited, errc::overloaded, errc::provider_failed}) {
     CHECK(of(bad) == evidence::fails);
   }
   CHECK(of(errc::unauthorized) == evidence::refuses_all);
@@ -48,8 +48,10 @@ TEST_CASE("what a failure says about its provider") {
   for (const errc theirs : {errc::provider_refused, errc::content_filtered, errc::context_too_long, errc::too_large}) {
     CHECK(of(theirs) == evidence::answers);
   }
-  for (const errc nothing : {errc::refused, errc::preempted, errc::cancelled, errc::invalid_argument}) CHECK(of(nothing) == evidence::none);
-  CHECK(evidence_of(failure(sluice::error(std::make_error_code(std::errc::io_error), "")), 1s, rules) == evidence::none);
+  for (const errc nothing : {errc::refused, errc::preempted, errc::cancelled, errc::invalid_argument})
+    CHECK(of(nothing) == evidence::none);
+  CHECK(evidence_of(failure(sluice::error(std::make_error_code(std::errc::io_error), "")), 1s, rules) ==
+        evidence::none);
 
   CHECK(of(errc::deadline_exceeded, call_phase::sent, 4s) == evidence::none);
   CHECK(of(errc::deadline_exceeded, call_phase::sent, 5s) == evidence::fails);

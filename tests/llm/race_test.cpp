@@ -4,8 +4,8 @@
 
 #include <sluice/runtime/sleep.hpp>
 
-#include <asio/detached.hpp>
 #include <doctest/doctest.h>
+#include <asio/detached.hpp>
 
 #include <chrono>
 #include <memory>
@@ -56,7 +56,8 @@ struct runs {
     const counted here(tracks);
     co_await sluice::sleep_until(time, time.now() + length);
     if (how == way::exception) throw std::runtime_error("odd");
-    if (how == way::failure) co_return sluice::unexpected<failure>(failure(errc::connect_failed, std::to_string(value)));
+    if (how == way::failure)
+      co_return sluice::unexpected<failure>(failure(errc::connect_failed, std::to_string(value)));
     co_return value;
   }
 

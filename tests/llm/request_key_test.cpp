@@ -28,8 +28,13 @@ request full() {
   said.tool_calls.emplace_back("t1", "look", "{}");
   said.opaque.emplace_back(dialect::anthropic_messages, "{}");
   made.add(said).tool_result("t1", "nothing");
-  made.with_tool(tool("look", "looks")).choose(tool_choice::required).force_tool("look").limit_output(5).with_temperature(0.5);
-  made.with_seed(1).stop_at("x").one_call_at_a_time().think("low").on_behalf_of("u").json_output("s", "{}").extra("top_p", "1");
+  made.with_tool(tool("look", "looks"))
+      .choose(tool_choice::required)
+      .force_tool("look")
+      .limit_output(5)
+      .with_temperature(0.5);
+  made.with_seed(1).stop_at("x").one_call_at_a_time().think("low").on_behalf_of("u").json_output("s", "{}").extra(
+      "top_p", "1");
   return made;
 }
 

@@ -47,9 +47,7 @@ std::string read_all(routes_fixture& f, any_stream& from) {
   }
 }
 
-std::vector<provider> two_of(routes_fixture& f) {
-  return {provider("a", f.caller(0)), provider("b", f.caller(1))};
-}
+std::vector<provider> two_of(routes_fixture& f) { return {provider("a", f.caller(0)), provider("b", f.caller(1))}; }
 
 hedge_options fixed() {
   hedge_options made;
@@ -63,7 +61,8 @@ hedge_options fixed() {
 TEST_CASE("a stream comes whole through a router") {
   routes_fixture f(2);
   router routes(two_of(f));
-  f.at(0).add(streamed().with_chunk(text_chunk("x")).with_chunk(text_chunk("y") + chunk("", "\"stop\"") + usage_chunk()));
+  f.at(0).add(
+      streamed().with_chunk(text_chunk("x")).with_chunk(text_chunk("y") + chunk("", "\"stop\"") + usage_chunk()));
   auto stream = take(f.start(routes.stream(question())));
   CHECK(read_all(f, stream) == "x|y|done|end");
   CHECK(stream.result().text == "xy");
@@ -80,7 +79,8 @@ TEST_CASE("until the first event another provider takes over") {
     if (row == 0) f.at(0).add(error_of(500));
     if (row == 1) f.at(0).add(scripted_exchange::failure(errc::connect_failed));
     if (row == 2) f.at(0).add(streamed().with_failure(errc::connection_lost, "gone"));
-    if (row == 3) f.at(0).add(streamed().with_chunk("data: {\"error\":{\"message\":\"x\",\"code\":\"overloaded\"}}\n\n"));
+    if (row == 3)
+      f.at(0).add(streamed().with_chunk("data: {\"error\":{\"message\":\"x\",\"code\":\"overloaded\"}}\n\n"));
     f.at(1).add(streams("b"));
     auto stream = take(f.start(routes.stream(question())));
     CHECK(read_all(f, stream) == "b|done|end");
@@ -130,7 +130,11 @@ TEST_CASE("streams race for the first event, and the loser is cancelled") {
     routes_fixture f(2);
     hedge hedged(f.caller(0), f.caller(1), fixed());
     const auto slow = [](const std::string& text) {
-      return streamed().with_pause().with_chunk(text_chunk(text)).with_pause().with_chunk(text_chunk("more") + chunk("", "\"stop\""));
+      return streamed()
+          .with_pause()
+          .with_chunk(text_chunk(text))
+          .with_pause()
+          .with_chunk(text_chunk("more") + chunk("", "\"stop\""));
     };
     f.at(0).add(slow("first"));
     f.at(1).add(slow("second"));

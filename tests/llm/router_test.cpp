@@ -32,7 +32,8 @@ namespace {
 
 std::vector<provider> all_of(routes_fixture& f) {
   std::vector<provider> made;
-  for (std::size_t i = 0; i < f.servers.size(); ++i) made.emplace_back(std::string(1, static_cast<char>('a' + i)), f.caller(i));
+  for (std::size_t i = 0; i < f.servers.size(); ++i)
+    made.emplace_back(std::string(1, static_cast<char>('a' + i)), f.caller(i));
   return made;
 }
 
@@ -355,7 +356,8 @@ TEST_CASE("a hedge goes to the second provider, and not on from there") {
   const auto call = f.start(hedged.chat(question(), {.kind = sluice::attempt::hedge}));
   CHECK(text_of(call) == "from b");
   f.at(1).add(error_of(500));
-  CHECK(has_failed(f.start(routes.chat(question(), {.max_attempts = 1, .kind = sluice::attempt::hedge})), errc::provider_failed));
+  CHECK(has_failed(f.start(routes.chat(question(), {.max_attempts = 1, .kind = sluice::attempt::hedge})),
+                   errc::provider_failed));
   CHECK(f.asked(2) == 0);
   f.at(1).add(says("from b"));
   f.advance(100ms);
@@ -403,7 +405,8 @@ TEST_CASE("settings that do not hold") {
   };
   CHECK(message({}) == "router: no provider");
   CHECK(message({provider("", f.caller(0))}).find("name is empty") != std::string::npos);
-  CHECK(message({provider("a", f.caller(0)), provider("a", f.caller(0))}).find("two providers are named a") != std::string::npos);
+  CHECK(message({provider("a", f.caller(0)), provider("a", f.caller(0))}).find("two providers are named a") !=
+        std::string::npos);
   provider heavy("a", f.caller(0));
   heavy.weight = 0;
   CHECK(message({heavy}).find("weight") != std::string::npos);

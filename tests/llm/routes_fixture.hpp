@@ -1,6 +1,6 @@
 /// \file
-/// `routes_fixture`: several servers, each behind a client and a gate of its own or all behind one, on one loop under a clock that stands
-/// still.
+/// `routes_fixture`: several servers, each behind a client and a gate of its own or all behind one, on one loop under a
+/// clock that stands still.
 #pragma once
 
 #include "llm/call_fixture.hpp"
@@ -38,7 +38,8 @@ class routes_fixture {
                           const client_options& options = once()) {
     for (std::size_t i = 0; i < count; ++i) {
       auto& made = *servers.emplace_back(std::make_unique<server>());
-      if (i == 0 || how == gates::one_each) made.own_gate = std::make_unique<bulkhead>(loop.get_executor(), rules, time);
+      if (i == 0 || how == gates::one_each)
+        made.own_gate = std::make_unique<bulkhead>(loop.get_executor(), rules, time);
       bulkhead& gate = made.own_gate ? *made.own_gate : *servers[0]->own_gate;
       made.caller = std::make_unique<client>(made.transport, gate, options);
     }

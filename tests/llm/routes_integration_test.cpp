@@ -5,12 +5,12 @@
 #include <sluice/llm/single_flight.hpp>
 #include <sluice/testing/mock_provider.hpp>
 
+#include <doctest/doctest.h>
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
 #include <asio/strand.hpp>
-#include <doctest/doctest.h>
 
 #include <atomic>
 #include <chrono>
@@ -112,9 +112,11 @@ TEST_CASE("callers on several threads share exchanges, leave, and all get one re
   single_flight shared(rt.client());
   std::vector<std::unique_ptr<caller>> callers;
   for (std::int64_t i = 0; i < 200; ++i) {
-    callers.push_back(std::make_unique<caller>(rt, i % 2 == 0 ? ask(shared, question(i % 3)) : read(shared, question(i % 3))));
+    callers.push_back(
+        std::make_unique<caller>(rt, i % 2 == 0 ? ask(shared, question(i % 3)) : read(shared, question(i % 3))));
   }
-  for (auto seen = shared.statistics(); seen.leaders + seen.followers < 200; seen = shared.statistics()) std::this_thread::yield();
+  for (auto seen = shared.statistics(); seen.leaders + seen.followers < 200; seen = shared.statistics())
+    std::this_thread::yield();
   REQUIRE(provider.wait_until([](const auto& seen) { return seen.open == 6; }));
   for (std::size_t i = 0; i < callers.size(); i += 4) callers[i]->cancel();
   for (std::size_t i = 0; i < callers.size(); i += 4) {

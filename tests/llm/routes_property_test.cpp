@@ -1,4 +1,5 @@
-// Whatever happens, in whatever order: every caller gets one result, and in the end nothing is held and nothing is open.
+// Whatever happens, in whatever order: every caller gets one result, and in the end nothing is held and nothing is
+// open.
 #include "llm/routes_fixture.hpp"
 
 #include <sluice/llm/hedge.hpp>
@@ -80,7 +81,8 @@ class house {
       case 10: return f.advance(std::chrono::milliseconds(detail % 4'000));
       case 11: return f.advance(100ms);
       default:
-        if (const std::size_t asked = f.asked(detail % 2); asked > 0) f.at(detail % 2).release(asked - 1 - detail / 2 % asked);
+        if (const std::size_t asked = f.asked(detail % 2); asked > 0)
+          f.at(detail % 2).release(asked - 1 - detail / 2 % asked);
         return f.run();
     }
   }
@@ -134,7 +136,11 @@ class house {
       default: break;
     }
     if (!streams_it) return says("x").with_pause_before_head();
-    return streamed().with_pause().with_chunk(text_chunk("x")).with_pause().with_chunk(text_chunk("y") + chunk("", "\"stop\""));
+    return streamed()
+        .with_pause()
+        .with_chunk(text_chunk("x"))
+        .with_pause()
+        .with_chunk(text_chunk("y") + chunk("", "\"stop\""));
   }
 
   void ask(std::uint32_t detail, bool as_stream) {

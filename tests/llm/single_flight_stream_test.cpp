@@ -3,8 +3,8 @@
 
 #include <sluice/llm/single_flight.hpp>
 
-#include <asio/detached.hpp>
 #include <doctest/doctest.h>
+#include <asio/detached.hpp>
 
 #include <chrono>
 #include <memory>
@@ -61,8 +61,12 @@ std::string read_all(call_fixture& f, any_stream& from) {
 TEST_CASE("each caller gets the whole stream, however late it joins and however slowly it reads") {
   call_fixture f;
   single_flight shared(f.caller);
-  f.transport.add(streamed().with_chunk(text_chunk("a")).with_chunk(text_chunk("b")).with_pause().with_chunk(text_chunk("c")).with_chunk(
-      stop + usage_chunk()));
+  f.transport.add(streamed()
+                      .with_chunk(text_chunk("a"))
+                      .with_chunk(text_chunk("b"))
+                      .with_pause()
+                      .with_chunk(text_chunk("c"))
+                      .with_chunk(stop + usage_chunk()));
   auto first = take(f.start(shared.stream(question())));
   CHECK(text_of(f.start(first.next())) == "a");
   CHECK(text_of(f.start(first.next())) == "b");
@@ -109,11 +113,12 @@ TEST_CASE("a stream and a plain answer are not the same question") {
 TEST_CASE("tool calls are fanned out whole") {
   call_fixture f;
   single_flight shared(f.caller);
-  f.transport.add(streamed()
-                      .with_chunk(chunk(R"("tool_calls":[{"index":0,"id":"t1","function":{"name":"look","arguments":"{\"a\""}}])"))
-                      .with_pause()
-                      .with_chunk(chunk(R"("tool_calls":[{"index":0,"function":{"arguments":":1}"}}])"))
-                      .with_chunk(chunk("", "\"tool_calls\"")));
+  f.transport.add(
+      streamed()
+          .with_chunk(chunk(R"("tool_calls":[{"index":0,"id":"t1","function":{"name":"look","arguments":"{\"a\""}}])"))
+          .with_pause()
+          .with_chunk(chunk(R"("tool_calls":[{"index":0,"function":{"arguments":":1}"}}])"))
+          .with_chunk(chunk("", "\"tool_calls\"")));
   auto one = take(f.start(shared.stream(question())));
   auto two = take(f.start(shared.stream(question())));
   f.transport.release(0);

@@ -2,8 +2,8 @@
 
 #include <sluice/llm/single_flight.hpp>
 
-#include <asio/detached.hpp>
 #include <doctest/doctest.h>
+#include <asio/detached.hpp>
 
 #include <chrono>
 #include <memory>
@@ -28,7 +28,9 @@ namespace {
 using chat = std::shared_ptr<started<chat_result>>;
 
 bool answered(const chat& call) { return call->value && call->value->has_value() && (*call->value)->text == "Hi"; }
-bool failed(const chat& call, errc kind) { return call->value && !call->value->has_value() && call->value->error().is(kind); }
+bool failed(const chat& call, errc kind) {
+  return call->value && !call->value->has_value() && call->value->error().is(kind);
+}
 
 }  // namespace
 
@@ -65,10 +67,15 @@ TEST_CASE("any difference in the request is another question") {
   single_flight shared(f.caller);
   f.transport.on_request([](const auto&) { return scripted_exchange::silent(); });
   std::vector<chat> calls;
-  std::vector<request> different{question(), question().with_temperature(0), question().with_seed(1),
-                                 question().extra("top_p", "0.9"), question().user("and"), question().limit_output(499)};
+  std::vector<request> different{question(),
+                                 question().with_temperature(0),
+                                 question().with_seed(1),
+                                 question().extra("top_p", "0.9"),
+                                 question().user("and"),
+                                 question().limit_output(499)};
   for (int copy = 0; copy < 2; ++copy) {
-    for (const request& each : different) calls.push_back(f.start(shared.chat(each, {.reservation = sluice::cost{.tokens = 1}})));
+    for (const request& each : different)
+      calls.push_back(f.start(shared.chat(each, {.reservation = sluice::cost{.tokens = 1}})));
   }
   // Four of them run, and the others wait for a slot.
   CHECK(f.in_flight() + f.waiting() == 6);
@@ -103,8 +110,9 @@ TEST_CASE("a call may be left out, by itself, by what it asks, and by being a he
   single_flight shared(f.caller, options);
   f.transport.on_request([](const auto&) { return plain(plain_answer).with_pause(); });
   const request still = question().with_temperature(0);
-  std::vector<chat> calls{f.start(shared.chat(still)), f.start(shared.chat(still)), f.start(shared.chat(still, {}, sharing::alone)),
-                          f.start(shared.chat(question())), f.start(shared.chat(still, {.kind = sluice::attempt::hedge}))};
+  std::vector<chat> calls{f.start(shared.chat(still)), f.start(shared.chat(still)),
+                          f.start(shared.chat(still, {}, sharing::alone)), f.start(shared.chat(question())),
+                          f.start(shared.chat(still, {.kind = sluice::attempt::hedge}))};
   CHECK(f.transport.requests().size() == 4);
   CHECK(shared.statistics().alone == 3);
   CHECK(shared.statistics().leaders == 1);
@@ -119,7 +127,8 @@ TEST_CASE("a follower leaves alone; so does the leader; the last one stops the e
     call_fixture f;
     single_flight shared(f.caller);
     f.transport.add(plain(plain_answer).with_pause());
-    std::vector<chat> calls{f.start(shared.chat(question())), f.start(shared.chat(question())), f.start(shared.chat(question()))};
+    std::vector<chat> calls{f.start(shared.chat(question())), f.start(shared.chat(question())),
+                            f.start(shared.chat(question()))};
     const chat& one = calls[static_cast<std::size_t>(order)];
     const chat& two = calls[static_cast<std::size_t>((order + 1) % 3)];
     const chat& three = calls[static_cast<std::size_t>((order + 2) % 3)];
@@ -311,7 +320,8 @@ TEST_CASE("a thousand followers") {
   CHECK(f.in_flight() == 1);
   f.transport.release(0);
   f.run();
-  for (std::size_t i = 0; i < calls.size(); ++i) CHECK((i % 3 == 0 ? failed(calls[i], errc::cancelled) : answered(calls[i])));
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    CHECK((i % 3 == 0 ? failed(calls[i], errc::cancelled) : answered(calls[i])));
   CHECK(f.transport.requests().size() == 1);
   CHECK(shared.statistics().tokens_saved == 667 * 940);
   CHECK(f.idle());

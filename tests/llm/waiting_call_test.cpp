@@ -2,12 +2,12 @@
 
 #include <sluice/testing/manual_time_source.hpp>
 
+#include <doctest/doctest.h>
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
 #include <asio/io_context.hpp>
-#include <doctest/doctest.h>
 
 #include <chrono>
 #include <memory>

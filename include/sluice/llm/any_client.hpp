@@ -1,5 +1,6 @@
 /// \file
-/// `any_client`: whoever answers requests: a client, or what stands before clients (`router`, `hedge`, `single_flight`).
+/// `any_client`: whoever answers requests: a client, or what stands before clients (`router`, `hedge`,
+/// `single_flight`).
 #pragma once
 
 #include <sluice/core/expected.hpp>
@@ -18,16 +19,18 @@
 
 namespace sluice::llm {
 
-/// Refers to something with the `chat`, `stream` and `gate` of a `client`; it owns nothing, and what it refers to must outlive it. Cheap
-/// to copy. So that what stands before clients can stand before each other: a `single_flight` over a `hedge` over a `router`.
+/// Refers to something with the `chat`, `stream` and `gate` of a `client`; it owns nothing, and what it refers to must
+/// outlive it. Cheap to copy. So that what stands before clients can stand before each other: a `single_flight` over a
+/// `hedge` over a `router`.
 ///
 /// Thread safety: that of what it refers to.
 class any_client {
  public:
   /// Implicit, from a client or anything that is like one.
   template <typename Client>
-    requires(!std::is_same_v<std::remove_cv_t<Client>, any_client> && requires(Client& who) { who.gate(); })
-  any_client(Client& who) noexcept : who_(std::addressof(who)), how_(&operations_of<Client>) {}
+  requires(!std::is_same_v<std::remove_cv_t<Client>, any_client> && requires(Client & who) { who.gate(); })
+      any_client(Client& who)
+  noexcept : who_(std::addressof(who)), how_(&operations_of<Client>) {}
 
   [[nodiscard]] asio::awaitable<expected<reply, failure>> chat(request what, call_options options = {}) const {
     return how_->chat(who_, std::move(what), options);
@@ -56,7 +59,9 @@ class any_client {
       [](void* who, request what, call_options options) {
         return static_cast<Client*>(who)->chat(std::move(what), options);
       },
-      [](void* who, request what, call_options options) { return open(*static_cast<Client*>(who), std::move(what), options); },
+      [](void* who, request what, call_options options) {
+        return open(*static_cast<Client*>(who), std::move(what), options);
+      },
       [](void* who) noexcept -> bulkhead& { return static_cast<Client*>(who)->gate(); }};
 
   void* who_;

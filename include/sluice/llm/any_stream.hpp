@@ -15,8 +15,8 @@
 
 namespace sluice::llm {
 
-/// A streamed answer under way; read as a `stream`. Move-only. What it holds is let go when the answer has ended or failed, or this is
-/// destroyed.
+/// A streamed answer under way; read as a `stream`. Move-only. What it holds is let go when the answer has ended or
+/// failed, or this is destroyed.
 ///
 /// Thread safety: distinct ones only; `next` from one coroutine at a time.
 /// Lifetime: what it came from must live while `next` runs; it may be destroyed after that.

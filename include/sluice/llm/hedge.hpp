@@ -29,8 +29,8 @@ class hedge_book;
 
 /// When a second attempt is sent. Numbers alone.
 struct hedge_options {
-  /// After what this share of calls have taken, as they were lived through: of the same model, plain answers to their end and streams to
-  /// their first event. In (0, 1).
+  /// After what this share of calls have taken, as they were lived through: of the same model, plain answers to their
+  /// end and streams to their first event. In (0, 1).
   double quantile = 0.95;
   /// So many calls must have been seen first. Each new one counts one in 200 in the long run.
   std::int64_t least_samples = 20;
@@ -43,7 +43,8 @@ struct hedge_options {
 };
 static_assert(std::is_trivially_destructible_v<hedge_options> && std::is_aggregate_v<hedge_options>);
 
-/// Errors: `errc::invalid_configuration`, naming the field: `quantile`, `least_samples` (positive), `after` and `least_delay` (not negative).
+/// Errors: `errc::invalid_configuration`, naming the field: `quantile`, `least_samples` (positive), `after` and
+/// `least_delay` (not negative).
 [[nodiscard]] expected<void, error> validate(const hedge_options& checked);
 
 /// What hedging has done so far.
@@ -54,17 +55,19 @@ struct hedge_statistics {
   std::int64_t won = 0;
   /// Second attempts that were due and were not sent: there was no room for them, or the retry budget had none.
   std::int64_t suppressed = 0;
-  /// What losers are known to have taken: those that had answered, and what a cancelled one had told of itself. All of it, by the permits'
-  /// own accounts, is in the gate's statistics.
+  /// What losers are known to have taken: those that had answered, and what a cancelled one had told of itself. All of
+  /// it, by the permits' own accounts, is in the gate's statistics.
   std::int64_t wasted_tokens = 0;
 };
 
-/// Stands before a client, or two. A call that has not been answered after a delay is sent a second time, as `attempt::hedge`, which counts
-/// against the gate's retry budget; the first of the two to succeed is the answer. A stream is answered by its first event. The other one is
-/// cancelled, its permit ends with what was seen of it, and the call completes when it has stopped: nothing outlives the call.
+/// Stands before a client, or two. A call that has not been answered after a delay is sent a second time, as
+/// `attempt::hedge`, which counts against the gate's retry budget; the first of the two to succeed is the answer. A
+/// stream is answered by its first event. The other one is cancelled, its permit ends with what was seen of it, and the
+/// call completes when it has stopped: nothing outlives the call.
 ///
-/// A hedge is an extra: it makes one attempt, and when there is no room for it at its gate it is refused, and waits for none. One that is
-/// refused or fails leaves the call to the first attempt. A first attempt that fails before the delay is not hedged: retries are the client's.
+/// A hedge is an extra: it makes one attempt, and when there is no room for it at its gate it is refused, and waits for
+/// none. One that is refused or fails leaves the call to the first attempt. A first attempt that fails before the delay
+/// is not hedged: retries are the client's.
 ///
 /// Thread safety: all members may be called from any thread, except the destructor.
 /// Lifetime: as `client`.

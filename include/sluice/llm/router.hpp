@@ -70,18 +70,19 @@ enum class provider_state : std::uint8_t {
 
 /// When a provider rests. Numbers alone.
 ///
-/// A provider fails when nobody could get an answer from it: no connection, a limit on time, 429, 5xx, an answer that is no answer, a key or
-/// a quota that is refused, and a deadline that passed after it had been asked for `least_patience`. What is wrong with a request, refusals
-/// of admission and cancellations say nothing about it.
+/// A provider fails when nobody could get an answer from it: no connection, a limit on time, 429, 5xx, an answer that
+/// is no answer, a key or a quota that is refused, and a deadline that passed after it had been asked for
+/// `least_patience`. What is wrong with a request, refusals of admission and cancellations say nothing about it.
 struct health_policy {
   /// It rests after so many failures in a row,
   int failures = 5;
-  /// or when this share of the calls of the last `window` failed, if they were at least `least_calls`; a refused key or quota is enough alone.
+  /// or when this share of the calls of the last `window` failed, if they were at least `least_calls`; a refused key or
+  /// quota is enough alone.
   double share = 0.5;
   std::int64_t least_calls = 20;
   duration window = std::chrono::seconds(30);
-  /// For how long; doubled each time that the call which tries it afterwards fails, too, up to `max_rest`. A longer wait that the provider
-  /// asks for (`retry-after`) holds, whatever its length.
+  /// For how long; doubled each time that the call which tries it afterwards fails, too, up to `max_rest`. A longer
+  /// wait that the provider asks for (`retry-after`) holds, whatever its length.
   duration first_rest = std::chrono::seconds(1);
   duration max_rest = std::chrono::seconds(60);
   /// Rests are longer by a random part, up to this share.
@@ -100,8 +101,9 @@ struct router_options {
 };
 static_assert(std::is_trivially_destructible_v<router_options> && std::is_aggregate_v<router_options>);
 
-/// Errors: `errc::invalid_configuration`, naming the field: no provider, a name that is empty or comes twice, `weight` (positive), and the
-/// `health` settings: `failures` and `least_calls` (positive), `share` in (0, 1], `jitter` in [0, 1], lengths (not negative; `window` positive).
+/// Errors: `errc::invalid_configuration`, naming the field: no provider, a name that is empty or comes twice, `weight`
+/// (positive), and the `health` settings: `failures` and `least_calls` (positive), `share` in (0, 1], `jitter` in [0,
+/// 1], lengths (not negative; `window` positive).
 [[nodiscard]] expected<void, error> validate(const std::vector<provider>& providers, const router_options& checked);
 
 /// What is known of one provider.
@@ -118,20 +120,22 @@ class provider_statistics {
   std::int64_t rests = 0;
 };
 
-/// Stands before clients. Each call goes to the first provider in its order that is healthy, and on to the next when it fails in a way that another
-/// one could do better: what `remedy::try_again` says, a refused key or quota, an answer that is no answer. Not when the request does not hold
-/// or was filtered, the caller has cancelled, or the deadline is over; never once an event of a stream was handed out. Refused by admission,
-/// it goes on only to a provider with another gate. All of it happens before the call's one deadline.
+/// Stands before clients. Each call goes to the first provider in its order that is healthy, and on to the next when it
+/// fails in a way that another one could do better: what `remedy::try_again` says, a refused key or quota, an answer
+/// that is no answer. Not when the request does not hold or was filtered, the caller has cancelled, or the deadline is
+/// over; never once an event of a stream was handed out. Refused by admission, it goes on only to a provider with
+/// another gate. All of it happens before the call's one deadline.
 ///
-/// One owner of retries: a provider that others stand behind is asked once; the last one retries as its client does. `call_options::max_attempts`
-/// bounds all of them together. What follows a failed attempt is an `attempt::retry`, and counts against the retry budget of its gate; when
-/// that, or anything else at the gate, refuses it, the call fails with what it had failed with before.
+/// One owner of retries: a provider that others stand behind is asked once; the last one retries as its client does.
+/// `call_options::max_attempts` bounds all of them together. What follows a failed attempt is an `attempt::retry`, and
+/// counts against the retry budget of its gate; when that, or anything else at the gate, refuses it, the call fails
+/// with what it had failed with before.
 ///
 /// When all providers rest, the one whose rest ends first is asked all the same, with no other behind it.
 ///
-/// Providers that are different services should have gates of their own, since a gate pauses as a whole (`retry-after`); with the same classes.
-/// Runs and ages belong to one gate: a call with `call_options::run` goes to providers of the first one's gate alone, and an age is not
-/// taken to another gate.
+/// Providers that are different services should have gates of their own, since a gate pauses as a whole
+/// (`retry-after`); with the same classes. Runs and ages belong to one gate: a call with `call_options::run` goes to
+/// providers of the first one's gate alone, and an age is not taken to another gate.
 ///
 /// A call of kind `attempt::hedge` goes to the second provider in the order, if there is one, and not on from there.
 ///
@@ -145,8 +149,8 @@ class router {
   router& operator=(const router&) = delete;
   ~router();
 
-  /// As `client::chat`. When several providers were asked and none answered, the failure is the last one's, its message says what each of them
-  /// said, and `attempts` counts all.
+  /// As `client::chat`. When several providers were asked and none answered, the failure is the last one's, its message
+  /// says what each of them said, and `attempts` counts all.
   [[nodiscard]] asio::awaitable<expected<reply, failure>> chat(request what, call_options options = {});
   /// As `client::stream`, but completes when the first event is there: until then another provider may take over.
   [[nodiscard]] asio::awaitable<expected<any_stream, failure>> stream(request what, call_options options = {});

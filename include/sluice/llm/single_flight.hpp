@@ -45,8 +45,9 @@ class single_flight_options {
   single_flight_options() = default;
 
   sharing_scope scope = sharing_scope::tenant;
-  /// Which requests may share; empty: all. Whoever asks the same thing several times at once, to choose among different answers, wants
-  /// those left out (or `sharing::alone`). Called on the caller's thread, from several at once, with no lock held.
+  /// Which requests may share; empty: all. Whoever asks the same thing several times at once, to choose among different
+  /// answers, wants those left out (or `sharing::alone`). Called on the caller's thread, from several at once, with no
+  /// lock held.
   std::function<bool(const request&)> shareable;
 };
 
@@ -64,23 +65,27 @@ struct single_flight_statistics {
   std::size_t in_flight = 0;
 };
 
-/// Stands before a client. Calls whose requests are equal in every field share one exchange while it is under way; nothing is kept when it
-/// has ended. The first one, the leader, lends the exchange its `call_options`: it is admitted, and paid for, as the leader's.
+/// Stands before a client. Calls whose requests are equal in every field share one exchange while it is under way;
+/// nothing is kept when it has ended. The first one, the leader, lends the exchange its `call_options`: it is admitted,
+/// and paid for, as the leader's.
 ///
-/// The exchange runs on the gate's executor, apart from all callers. Each of them waits by its own deadline, and may leave alone, the leader
-/// too. The last one to leave cancels the exchange, and completes when it has stopped. All get the result, each its own copy.
+/// The exchange runs on the gate's executor, apart from all callers. Each of them waits by its own deadline, and may
+/// leave alone, the leader too. The last one to leave cancels the exchange, and completes when it has stopped. All get
+/// the result, each its own copy.
 ///
-/// A call gets an exchange of its own when its options ask for what the leader's cannot give: a class of higher priority than the
-/// leader's, another `finalising` or `requeue_when_preempted`, or a `kind` other than `attempt::first` (a hedge must not join what it hedges).
-/// When the exchange fails for a reason that is the leader's own (its deadline, its run's budget), those that have another deadline or run
-/// ask again, together.
+/// A call gets an exchange of its own when its options ask for what the leader's cannot give: a class of higher
+/// priority than the leader's, another `finalising` or `requeue_when_preempted`, or a `kind` other than
+/// `attempt::first` (a hedge must not join what it hedges). When the exchange fails for a reason that is the leader's
+/// own (its deadline, its run's budget), those that have another deadline or run ask again, together.
 ///
-/// Streams: each caller gets the whole stream, from its first event on, in an `any_stream` of its own. The exchange is read as fast as it
-/// comes, and its events are kept until the last caller has let go: one that reads slowly holds nobody up, and no permit. What is kept is
-/// bounded by `client_options::max_body`. A caller whose deadline is later than the leader's shares the leader's, once events have come.
+/// Streams: each caller gets the whole stream, from its first event on, in an `any_stream` of its own. The exchange is
+/// read as fast as it comes, and its events are kept until the last caller has let go: one that reads slowly holds
+/// nobody up, and no permit. What is kept is bounded by `client_options::max_body`. A caller whose deadline is later
+/// than the leader's shares the leader's, once events have come.
 ///
 /// Thread safety: all members may be called from any thread, except the destructor.
-/// Lifetime: as `client`; a stream that is dropped before its end stops its exchange a little later, on the gate's executor.
+/// Lifetime: as `client`; a stream that is dropped before its end stops its exchange a little later, on the gate's
+/// executor.
 class single_flight {
  public:
   explicit single_flight(any_client over, single_flight_options options = {});
