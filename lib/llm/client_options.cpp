@@ -71,6 +71,7 @@ expected<void, error> validate(const client_options& checked) {
   if (!checked.estimator) return wrong("estimator is empty");
   if (checked.max_event == 0) return wrong("max_event is 0; must be positive");
   if (checked.max_body == 0) return wrong("max_body is 0; must be positive");
+  if (checked.unread < duration::zero()) return wrong("unread is negative; must be positive, or zero for no limit");
   if (checked.reconcile_every <= 0) {
     return wrong("reconcile_every = " + std::to_string(checked.reconcile_every) + "; must be positive");
   }

@@ -177,7 +177,7 @@ TEST_CASE("a client by the environment") {
   REQUIRE(asked->value);
   CHECK(*asked->value == "Hi");
   CHECK(f.transport.requests().front().url() == "http://server/v2/chat/completions");
-  CHECK_THROWS_WITH_AS(
-      sluice::llm::client::from_env(f.transport, f.gate, [](const std::string&) { return std::nullopt; }),
-      doctest::Contains("no provider is set"), sluice::error_exception);
+  const auto empty = [](const std::string&) { return std::nullopt; };
+  CHECK_THROWS_WITH_AS(static_cast<void>(sluice::llm::client::from_env(f.transport, f.gate, empty)),
+                       doctest::Contains("no provider is set"), sluice::error_exception);
 }

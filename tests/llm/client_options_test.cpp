@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cmath>
 #include <string>
 
@@ -79,6 +80,8 @@ TEST_CASE("settings of estimates are named with what they are") {
   CHECK(with([](auto& o) { o.output_quantile = 0.9; }).empty());
   CHECK(with([](auto& o) { o.default_max_tokens = 0; }).starts_with("default_max_tokens"));
   CHECK(with([](auto& o) { o.anthropic_version = "2023\n"; }).starts_with("anthropic_version"));
+  CHECK(with([](auto& o) { o.unread = std::chrono::seconds(-1); }).starts_with("unread is negative"));
+  CHECK(with([](auto& o) { o.unread = sluice::duration::zero(); }).empty());
   CHECK(with([](auto& o) { o.retry.max_attempts = 0; }).starts_with("retry.max_attempts"));
   CHECK(estimating([](auto& e) { e.image_tokens = -1; }) == "estimator.image_tokens = -1; must not be negative");
   CHECK(estimating([](auto& e) { e.file_tokens = -1; }).starts_with("estimator.file_tokens"));
