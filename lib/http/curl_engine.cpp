@@ -163,6 +163,11 @@ void curl_engine::stop(const guard&, exchange& what, std::optional<error> failur
 void curl_engine::release_handle(exchange& what, bool clean) noexcept {
   easy_handle& easy = *what.easy_;
   if (!clean) easy.leave_no_connection();
+  // libcurl 7.88 loses the memory of what it held back for a stream that leaves others on its connection.
+  if (std::exchange(what.paused_, false)) {
+    what.is_given_up_ = true;
+    curl_easy_pause(easy.get(), CURLPAUSE_CONT);
+  }
   curl_multi_remove_handle(multi_, easy.get());
   easy.let_go();
   running_.back()->place_ = what.place_;

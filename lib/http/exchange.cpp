@@ -243,6 +243,7 @@ std::size_t exchange::on_body(char* bytes, std::size_t one, std::size_t count, v
   exchange* const self = owner_of(handle);
   if (self == nullptr) return 0;
   const std::string_view part(bytes, one * count);
+  if (self->is_given_up_) return part.size();
   switch (self->answer_.add_body(part)) {
     case answer::verdict::taken:
       self->limits_.received(self->engine_->now());

@@ -102,6 +102,8 @@ class exchange final : public time_source::entry, public context_hook, public st
   bool refused_ = false;
   bool paused_ = false;
   bool ended_ = false;
+  // What still comes is thrown away.
+  bool is_given_up_ = false;
 
   std::optional<resumption> waiter_;
   asio::any_io_executor waiter_work_;
