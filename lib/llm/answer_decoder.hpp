@@ -25,9 +25,9 @@ class answer_decoder {
   answer_decoder& operator=(const answer_decoder&) = delete;
   virtual ~answer_decoder() = default;
 
-  /// One event of a stream. What it brings is added to `answer`; texts are appended to `out` as events. Events that hold nothing
-  /// for us bring nothing. Gives true when the dialect says that the stream is over.
-  /// Errors: `errc::protocol_error` for what is not the dialect's JSON, and whatever an error in it says.
+  /// One event of a stream. What it brings is added to `answer`; texts are appended to `out` as events. Events that
+  /// hold nothing for us bring nothing. Gives true when the dialect says that the stream is over. Errors:
+  /// `errc::protocol_error` for what is not the dialect's JSON, and whatever an error in it says.
   [[nodiscard]] virtual expected<bool, failure> event(const sse_event& from, std::vector<stream_event>& out) = 0;
 
   /// A whole plain answer; else as `event`. An object that holds no answer is a `protocol_error`.

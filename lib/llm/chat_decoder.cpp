@@ -77,7 +77,8 @@ simdjson::error_code chat_decoder::choices(value from) {
 }
 
 simdjson::error_code chat_decoder::choice(object from) {
-  // Only the first of several choices is the answer; the number may stand after what it numbers, but is first as a rule.
+  // Only the first of several choices is the answer; the number may stand after what it numbers, but is first as a
+  // rule.
   std::optional<std::int64_t> index;
   if (const auto error = find_count(from, "index", index)) return error;
   if (index.value_or(0) != 0) return simdjson::SUCCESS;

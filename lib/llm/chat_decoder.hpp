@@ -1,5 +1,6 @@
 /// \file
-/// `chat_decoder`: answers of OpenAI's chat completions, and of those who imitate them, plain and streamed. Pure: no I/O.
+/// `chat_decoder`: answers of OpenAI's chat completions, and of those who imitate them, plain and streamed. Pure: no
+/// I/O.
 #pragma once
 
 #include <sluice/core/expected.hpp>

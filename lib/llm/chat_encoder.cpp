@@ -85,7 +85,8 @@ class encoder {
       case content_part::kind::file: break;
     }
     if (said.who != role::user) {
-      check_.cannot_express(name + ": a picture or file of the role " + role_name(said.who), "put it into a user's message");
+      check_.cannot_express(name + ": a picture or file of the role " + role_name(said.who),
+                            "put it into a user's message");
     }
     if (part.what == content_part::kind::file) {
       return {{"type", "file"}, {"file", {{"filename", part.name}, {"file_data", data_url(part)}}}};
@@ -142,6 +143,8 @@ class encoder {
 
 }  // namespace
 
-expected<std::string, error> encode_chat(const request& asked, const encoding& how) { return encoder(asked, how).body(); }
+expected<std::string, error> encode_chat(const request& asked, const encoding& how) {
+  return encoder(asked, how).body();
+}
 
 }  // namespace sluice::llm

@@ -37,8 +37,8 @@ class json_decoder : public answer_decoder {
 
   explicit json_decoder(std::string_view secret) : secret_(secret) {}
 
-  /// Reads one JSON object: `visit(object)` gives an error code. Anything else, or anything behind it, is a protocol error; what
-  /// `visit` has put into `told_error_` is read as the provider's.
+  /// Reads one JSON object: `visit(object)` gives an error code. Anything else, or anything behind it, is a protocol
+  /// error; what `visit` has put into `told_error_` is read as the provider's.
   template <typename Visit>
   expected<void, failure> read(std::string_view json, std::vector<stream_event>& out, Visit visit) {
     out_ = &out;

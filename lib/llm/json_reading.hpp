@@ -83,8 +83,8 @@ simdjson::error_code if_array(simdjson::ondemand::value from, Visit visit) {
 /// Reads strings, where they stand when they have no escapes.
 class text_reader {
  public:
-  /// Reads a string; anything else leaves `into` as it is. A half of a surrogate pair without its other half stays a half, for
-  /// `surrogate_seam`. The text lives as long as the document, and no longer than until `forget`.
+  /// Reads a string; anything else leaves `into` as it is. A half of a surrogate pair without its other half stays a
+  /// half, for `surrogate_seam`. The text lives as long as the document, and no longer than until `forget`.
   simdjson::error_code piece(simdjson::ondemand::value from, std::string_view& into) {
     simdjson::ondemand::json_type type{};
     if (const auto error = from.type().get(type)) return error;
@@ -148,8 +148,8 @@ inline std::int64_t count_of(double number) noexcept {
   return static_cast<std::int64_t>(number < most ? number : most);
 }
 
-/// Reads a count: an integer, a number such as `12.0`, or a string of digits. Held at 0 below and at 2^53 above; anything
-/// else leaves `into` as it is.
+/// Reads a count: an integer, a number such as `12.0`, or a string of digits. Held at 0 below and at 2^53 above;
+/// anything else leaves `into` as it is.
 inline simdjson::error_code read_count(simdjson::ondemand::value from, std::optional<std::int64_t>& into) {
   std::optional<double> number;
   if (const auto error = read_number(from, number)) return error;

@@ -22,7 +22,9 @@ finish_reason read_finish(std::string_view name) noexcept {
 
 bool is_empty_object(std::string_view text) noexcept { return text.find_first_not_of(" \t\r\n{}") == text.npos; }
 
-std::string written(const json_value& block) { return block.dump(-1, ' ', false, json_value::error_handler_t::replace); }
+std::string written(const json_value& block) {
+  return block.dump(-1, ' ', false, json_value::error_handler_t::replace);
+}
 
 }  // namespace
 

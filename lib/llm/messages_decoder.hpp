@@ -17,8 +17,8 @@
 
 namespace sluice::llm {
 
-/// One answer under way. Blocks of types that are not known here are kept as opaque ones, for the provider wants them back; events
-/// and deltas that are not known are skipped.
+/// One answer under way. Blocks of types that are not known here are kept as opaque ones, for the provider wants them
+/// back; events and deltas that are not known are skipped.
 class messages_decoder final : public json_decoder {
  public:
   /// `secret` is kept out of what failures quote, and must outlive the decoder.

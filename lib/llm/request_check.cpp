@@ -19,7 +19,8 @@ std::string sent_name(const tool_call& call) {
   if (call.valid) return call.name;
   std::string name = call.name.empty() ? "unnamed" : call.name.substr(0, most);
   for (char& c : name) {
-    const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    const bool fits =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
     if (!fits) c = '_';
   }
   return name;
@@ -55,8 +56,10 @@ void request_check::cannot_express(const std::string& field, const std::string& 
 
 void request_check::check_message(const message& said, std::size_t at) {
   const std::string name = message_name(at);
-  if (said.who != role::assistant && !said.tool_calls.empty()) refuse(name + ".tool_calls: only the assistant makes calls");
-  if (said.who != role::assistant && !said.opaque.empty()) refuse(name + ".opaque: only the assistant's answers have blocks");
+  if (said.who != role::assistant && !said.tool_calls.empty())
+    refuse(name + ".tool_calls: only the assistant makes calls");
+  if (said.who != role::assistant && !said.opaque.empty())
+    refuse(name + ".opaque: only the assistant's answers have blocks");
   if (said.who == role::tool && said.tool_call_id.empty()) refuse(name + ".tool_call_id is empty");
   for (std::size_t i = 0; i < said.tool_calls.size(); ++i) {
     const std::string call = name + ".tool_calls[" + std::to_string(i) + "]";
@@ -67,7 +70,8 @@ void request_check::check_message(const message& said, std::size_t at) {
     const content_part& part = said.parts[i];
     if (part.what == content_part::kind::text) continue;
     if (part.content.empty()) refuse(part_name(at, i) + " is empty");
-    if (part.what == content_part::kind::file && part.media_type.empty()) refuse(part_name(at, i) + ".media_type is empty");
+    if (part.what == content_part::kind::file && part.media_type.empty())
+      refuse(part_name(at, i) + ".media_type is empty");
   }
 }
 
@@ -76,7 +80,8 @@ void request_check::check_tools() {
   for (std::size_t i = 0; i < asked_.tools.size(); ++i) {
     const std::string& name = asked_.tools[i].name;
     if (name.empty()) refuse("tools[" + std::to_string(i) + "].name is empty");
-    if (!names.insert(name).second) refuse("tools[" + std::to_string(i) + "]: a tool named '" + name + "' is there already");
+    if (!names.insert(name).second)
+      refuse("tools[" + std::to_string(i) + "]: a tool named '" + name + "' is there already");
   }
   if (asked_.forced_tool.empty() || names.contains(asked_.forced_tool)) return;
   const auto is_tools = [](const auto& field) { return field.first == "tools"; };

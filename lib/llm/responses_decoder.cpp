@@ -30,8 +30,9 @@ expected<void, failure> responses_decoder::document(std::string_view json, std::
   if (!done) return done;
   if (!output_seen_) return unexpected<failure>(holds_no("output", json));
   if (!unfinished_) return {};
-  return unexpected<failure>(failure(errc::protocol_error, "the provider gave a response that is not done; do not ask for it in the background",
-                                     call_phase::answering));
+  return unexpected<failure>(failure(
+      errc::protocol_error, "the provider gave a response that is not done; do not ask for it in the background",
+      call_phase::answering));
 }
 
 simdjson::error_code responses_decoder::read_event(object from, std::string_view json, std::string_view named) {

@@ -18,8 +18,8 @@
 
 namespace sluice::llm {
 
-/// One answer under way. Items of types that are not known here are kept as opaque ones, reasoning among them; events that are not
-/// known are skipped. What a server sends in its last event alone is taken from there.
+/// One answer under way. Items of types that are not known here are kept as opaque ones, reasoning among them; events
+/// that are not known are skipped. What a server sends in its last event alone is taken from there.
 class responses_decoder final : public json_decoder {
  public:
   /// `secret` is kept out of what failures quote, and must outlive the decoder.

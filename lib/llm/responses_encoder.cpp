@@ -71,7 +71,8 @@ class encoder {
       case role::system: return add_message(said, at, "system", "input_text", input);
       case role::user: return add_message(said, at, "user", "input_text", input);
       case role::tool:
-        input.push_back({{"type", "function_call_output"}, {"call_id", ids_.of_result(at)}, {"output", result(said, at)}});
+        input.push_back(
+            {{"type", "function_call_output"}, {"call_id", ids_.of_result(at)}, {"output", result(said, at)}});
         return;
       case role::assistant: break;
     }

@@ -187,7 +187,8 @@ std::optional<sse_event> sse_parser::dispatch(bool unterminated) {
 }
 
 unexpected<error> sse_parser::too_large() const {
-  return unexpected<error>(error(errc::too_large, "an event of the stream is larger than " + std::to_string(max_event_) +
+  return unexpected<error>(error(errc::too_large, "an event of the stream is larger than " +
+                                                      std::to_string(max_event_) +
                                                       " bytes; raise max_event if it should be let through"));
 }
 

@@ -44,7 +44,9 @@ std::size_t find_half(std::string_view text, std::size_t from) noexcept {
 }
 
 unsigned half_at(std::string_view text, std::size_t at) noexcept {
-  const auto low_bits = [&](std::size_t i) { return static_cast<unsigned>(static_cast<unsigned char>(text[i])) & 0x3F; };
+  const auto low_bits = [&](std::size_t i) {
+    return static_cast<unsigned>(static_cast<unsigned char>(text[i])) & 0x3F;
+  };
   return 0xD000 | (low_bits(at + 1) << 6) | low_bits(at + 2);
 }
 

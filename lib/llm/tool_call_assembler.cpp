@@ -29,7 +29,8 @@ void check(tool_call& call, finish_reason why) {
     call.problem = std::move(problem);
   };
   if (is_blank(call.arguments)) {
-    if (why == finish_reason::length) return refuse("the arguments are missing: the answer was cut off by its token limit");
+    if (why == finish_reason::length)
+      return refuse("the arguments are missing: the answer was cut off by its token limit");
     call.arguments = "{}";
   }
   if (!is_name(call.name)) {

@@ -27,10 +27,10 @@ struct tool_call_fragment {
   bool whole = false;
 };
 
-/// Which call a fragment belongs to: the one of its index, unless it brings another id and a name, for then the index has been used
-/// again; without an index the one of its id, else the last one, unless it brings what a new call must have.
-/// No call is taken for complete before `finish`: that its JSON parses proves nothing.
-/// Complexity: linear in what is added.
+/// Which call a fragment belongs to: the one of its index, unless it brings another id and a name, for then the index
+/// has been used again; without an index the one of its id, else the last one, unless it brings what a new call must
+/// have. No call is taken for complete before `finish`: that its JSON parses proves nothing. Complexity: linear in what
+/// is added.
 class tool_call_assembler {
  public:
   /// Fragments that follow come from another delta.

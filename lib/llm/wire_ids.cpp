@@ -12,7 +12,8 @@ namespace {
 std::string spelled(std::string id, id_alphabet allowed) {
   if (allowed == id_alphabet::any) return id;
   for (char& c : id) {
-    const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    const bool fits =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
     if (!fits) c = '_';
   }
   return id;

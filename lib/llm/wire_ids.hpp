@@ -18,9 +18,9 @@ enum class id_alphabet {
   word,
 };
 
-/// Models use an id again in a later turn, or twice in one. On the wire each call of a conversation has an id of its own, and each
-/// result that of its call: the results of one id answer the latest turn that made it, in the order of its calls.
-/// A result whose call is not in the conversation keeps its id. Linear.
+/// Models use an id again in a later turn, or twice in one. On the wire each call of a conversation has an id of its
+/// own, and each result that of its call: the results of one id answer the latest turn that made it, in the order of
+/// its calls. A result whose call is not in the conversation keeps its id. Linear.
 class wire_ids {
  public:
   wire_ids(const std::vector<message>& conversation, id_alphabet allowed);

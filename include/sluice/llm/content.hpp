@@ -35,7 +35,8 @@ class content_part {
   [[nodiscard]] static content_part native(dialect spoken, std::string json);
 
   kind what = kind::text;
-  /// Of `text`: the words. Of `image` by address: the address. Of `image` and `file` by content: base64. Of `native`: JSON.
+  /// Of `text`: the words. Of `image` by address: the address. Of `image` and `file` by content: base64. Of `native`:
+  /// JSON.
   std::string content;
   /// Of `image` and `file` by content; empty for an image by address.
   std::string media_type;

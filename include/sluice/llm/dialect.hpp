@@ -7,8 +7,8 @@
 
 namespace sluice::llm {
 
-/// One request and one reply type stand before all of them. What a dialect cannot express is `errc::invalid_argument`, naming the
-/// field; nothing is dropped in silence.
+/// One request and one reply type stand before all of them. What a dialect cannot express is `errc::invalid_argument`,
+/// naming the field; nothing is dropped in silence.
 enum class dialect : std::uint8_t {
   /// `POST /chat/completions`: OpenAI, and the many servers that imitate it (vLLM, llama.cpp, Ollama, ...).
   openai_chat,

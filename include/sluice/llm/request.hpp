@@ -46,14 +46,15 @@ class message {
   std::string text;
   /// Behind the text, in this order.
   std::vector<content_part> parts;
-  /// Of the assistant: the calls it made. One that was not valid is sent with `{}` for arguments, and with a name that servers
-  /// take, since they refuse a conversation that holds broken JSON or such a name. Ids that were used twice in the conversation are
-  /// made unique, and the results with them.
+  /// Of the assistant: the calls it made. One that was not valid is sent with `{}` for arguments, and with a name that
+  /// servers take, since they refuse a conversation that holds broken JSON or such a name. Ids that were used twice in
+  /// the conversation are made unique, and the results with them.
   std::vector<tool_call> tool_calls;
-  /// Of the assistant: handed back as they came, before everything else. (Of OpenAI's chat completions: more members of the message.)
+  /// Of the assistant: handed back as they came, before everything else. (Of OpenAI's chat completions: more members of
+  /// the message.)
   std::vector<opaque_block> opaque;
-  /// Of a tool: the call that this answers, and whether it went wrong. Where the dialect has no field for that, which is OpenAI's
-  /// two, the text is sent with `Error: ` before it.
+  /// Of a tool: the call that this answers, and whether it went wrong. Where the dialect has no field for that, which
+  /// is OpenAI's two, the text is sent with `Error: ` before it.
   std::string tool_call_id;
   bool is_error = false;
 };
@@ -68,8 +69,8 @@ enum class tool_choice : std::uint8_t {
   required,
 };
 
-/// What to ask. A plain value; the functions chain: `request("gpt-4o-mini").system("Be brief.").user("Why?")`. Nothing is
-/// checked until it is sent; what does not hold is then `errc::invalid_argument`, named, and nothing has been sent.
+/// What to ask. A plain value; the functions chain: `request("gpt-4o-mini").system("Be brief.").user("Why?")`. Nothing
+/// is checked until it is sent; what does not hold is then `errc::invalid_argument`, named, and nothing has been sent.
 class request {
  public:
   /// `model_name` as the provider calls it.
@@ -83,7 +84,8 @@ class request {
   request& system(std::string text) { return add(message(role::system, std::move(text))); }
   request& user(std::string text) { return add(message(role::user, std::move(text))); }
   request& assistant(std::string text) { return add(message(role::assistant, std::move(text))); }
-  /// Adds what the model answered, with its tool calls, to go on from there. The words of a refusal stand for a text that is empty.
+  /// Adds what the model answered, with its tool calls, to go on from there. The words of a refusal stand for a text
+  /// that is empty.
   request& assistant(const reply& answer) {
     message said(role::assistant, answer.text.empty() ? answer.refusal : answer.text);
     said.tool_calls = answer.tool_calls;
@@ -156,9 +158,9 @@ class request {
     format = output_format::schema_of(std::move(name), std::move(schema), strict);
     return *this;
   }
-  /// Adds a field to the request's JSON, verbatim, in place of one of the same name: `extra("top_p", "0.9")`. The fields that make the
-  /// call what it is (`model`, `messages` or `input`, `stream`, `stream_options`; `system` or `instructions` when there are system
-  /// messages) cannot be replaced.
+  /// Adds a field to the request's JSON, verbatim, in place of one of the same name: `extra("top_p", "0.9")`. The
+  /// fields that make the call what it is (`model`, `messages` or `input`, `stream`, `stream_options`; `system` or
+  /// `instructions` when there are system messages) cannot be replaced.
   request& extra(std::string field, std::string json) {
     extra_fields.emplace_back(std::move(field), std::move(json));
     return *this;

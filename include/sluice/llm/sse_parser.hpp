@@ -30,11 +30,11 @@ static_assert(std::is_trivially_destructible_v<sse_event> && std::is_aggregate_v
 
 /// Takes a stream in pieces, cut anywhere, and gives events: `push` a piece, then call `next` until it gives nothing.
 ///
-/// Lines end in LF, CR or CRLF, mixed as the sender likes. A byte order mark is skipped at the start only. Unknown fields and
-/// comments are ignored. The text is not checked to be UTF-8.
+/// Lines end in LF, CR or CRLF, mixed as the sender likes. A byte order mark is skipped at the start only. Unknown
+/// fields and comments are ignored. The text is not checked to be UTF-8.
 ///
-/// Complexity: linear in the bytes pushed, whatever their line ends; each byte of an event's data is copied once, into a
-/// buffer that is reused. Memory: at most the size limit and the padding, for the data, the type and the id each.
+/// Complexity: linear in the bytes pushed, whatever their line ends; each byte of an event's data is copied once, into
+/// a buffer that is reused. Memory: at most the size limit and the padding, for the data, the type and the id each.
 /// Thread safety: distinct objects only.
 class sse_parser {
  public:
