@@ -45,6 +45,11 @@ class patience : public std::enable_shared_from_this<patience> {
     co_return co_await std::move(work);
   }
   static asio::awaitable<void> lose(std::shared_ptr<patience> self, time_source& time, instant when) {
+    // Also when its context drops it: the sleep that the signal would stop is gone then.
+    const struct on_exit {
+      patience& of;
+      ~on_exit() { of.clock_ended_ = true; }
+    } leaving{*self};
     if (!self->work_ended_) co_await sleep_until(time, when);
     self->clock_ended_ = true;
     self->stop_work();
