@@ -40,6 +40,7 @@ struct move {
     reconfigure,
     signal,
     pause,
+    report_limits,
     open_run,
     extend_run,
     close_run,
@@ -49,9 +50,9 @@ struct move {
   /// Which waiter, which grant, which run, or which kind of request.
   std::uint8_t which = 0;
 };
-inline constexpr std::array<const char*, 15> move_names{"arrive",    "enter",    "cancel",     "expire",      "release",
-                                                        "reconcile", "hold_on",  "preempt",    "reconfigure", "signal",
-                                                        "pause",     "open_run", "extend_run", "close_run",   "close"};
+inline constexpr std::array<const char*, 16> move_names{
+    "arrive",      "enter",  "cancel", "expire",        "release",  "reconcile",  "hold_on",   "preempt",
+    "reconfigure", "signal", "pause",  "report_limits", "open_run", "extend_run", "close_run", "close"};
 
 class small_world {
  public:
@@ -93,6 +94,9 @@ class small_world {
         break;
       case move::kind::signal: note(both.signal(provider_signal::overloaded, now_)); break;
       case move::kind::pause: note(both.pause(now_ + duration(1), now_)); break;
+      case move::kind::report_limits:
+        note(both.report_limits({.requests = {.remaining = 1, .reset = duration(2)}}, now_));
+        break;
       case move::kind::open_run: open(root_, run_funding::carve, 2); break;
       case move::kind::extend_run: note(both.extend_run(root_, {1, 0, 0}, now_)); break;
       case move::kind::close_run: note(both.close_run(both.model().runs.all[next.which].id, now_)); break;
@@ -123,6 +127,7 @@ class small_world {
     }
     if (both.model().rules().revision < 3) add(move::kind::reconfigure);
     if (from_ == beginning::metered) add(move::kind::signal);
+    if (from_ == beginning::metered && now_ < instant{} + duration(1)) add(move::kind::report_limits);
     if (now_ < instant{} + duration(1)) add(move::kind::pause);
     const auto& runs = both.model().runs.all;
     if (runs.size() < 3 && runs[0].open) add(move::kind::open_run);
@@ -197,6 +202,7 @@ class small_world {
     made.feasibility.enabled = false;
     made.overload.enabled = false;
     made.bypass = {1, duration(2)};
+    made.reopening = {0, duration(1), duration(1), duration(1)};
     made.tenants.emplace_back("other");
     made.tenants.back().weight = 2;
     // One every two nanoseconds, and one at once.

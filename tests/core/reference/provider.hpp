@@ -129,7 +129,9 @@ class plain_report {
       left_ = std::clamp<std::int64_t>(left_ + reserved - used, 0, used < reserved ? whole_ : left_);
   }
   [[nodiscard]] wide state(instant now) const {
-    return (known(now) ? rate_.owing(now) + 1 : 0) * 64 + (now < meter_end_ ? left_ + 1 : 0);
+    if (now >= meter_end_) return known(now) ? rate_.owing(now) + 1 : 0;
+    const wide meter = (wide{left_} * 1'009 + (meter_end_ - now).count()) * 1'009 + (now - *lowered_).count();
+    return (known(now) ? rate_.owing(now) + 1 : 0) * 64 + meter + 1;
   }
 
  private:
