@@ -81,10 +81,12 @@ bool admission::state::somebody_fits() const noexcept {
 
 std::optional<std::string> admission::state::broken_invariant() const {
   std::array<sums, max_workloads> counted{};
+  retry_window::repeats repeats{};
   for (std::uint32_t index = 0; index < tickets_.size(); ++index) {
     const ticket& which = tickets_[index];
     sums& own = counted[which.workload];
     if (which.state == ticket::phase::waiting) {
+      if (which.repeats) repeats = {repeats.tokens + which.tokens, repeats.count + 1};
       ++own.waiting;
       own.asked_slots += which.slots;
       own.asked_tokens += which.tokens;
@@ -142,6 +144,8 @@ std::optional<std::string> admission::state::broken_invariant() const {
     const std::int64_t need = std::min(std::max<std::int64_t>(0, kept.floor.slots - kept.held.slots), kept.queued_slots);
     if (kept.need.slots != need) return at("I5: need in slots", c, kept.need.slots, need);
   }
+  if (retries_.waiting().tokens != repeats.tokens || retries_.waiting().count != repeats.count)
+    return "I1: what waits to be tried again is not what is set aside for it";
   if (!closed_ && somebody_fits()) return "I3: a waiter that fits is left waiting";
   if (auto wrong = broken_runs()) return wrong;
   if (closed_ && waiting != 0) return "I4: the gate is closed, and something waits";
