@@ -16,8 +16,8 @@
 
 namespace sluice::llm::detail {
 
-/// Every attempt that begins is told once: when it is known what follows it, or when the log is destroyed. Without an observer nothing is
-/// recorded, and nothing costs anything.
+/// Every attempt that begins is told once: when it is known what follows it, or when the log is destroyed. Without an
+/// observer nothing is recorded, and nothing costs anything.
 class attempt_log {
  public:
   explicit attempt_log(std::shared_ptr<endpoint> where) noexcept : where_(std::move(where)) {}

@@ -89,8 +89,8 @@ bool attempts::again(failure& why, bool possible) {
 std::string attempts::objection(const failure& why, bool under_load, instant pause) {
   const retry_policy& rules = where_->options.retry;
   if (why.retry_after && *why.retry_after > rules.max_retry_after) {
-    return "; not tried again: the provider asks to wait " + seconds(*why.retry_after) + ", longer than retry.max_retry_after (" +
-           seconds(rules.max_retry_after) + ")";
+    return "; not tried again: the provider asks to wait " + seconds(*why.retry_after) +
+           ", longer than retry.max_retry_after (" + seconds(rules.max_retry_after) + ")";
   }
   const instant now = where_->gate.now();
   wake_ = instant::min();

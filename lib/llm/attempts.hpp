@@ -16,7 +16,8 @@
 
 namespace sluice::llm::detail {
 
-/// The rules of `retry_policy`, for calls of every kind. The permit of an attempt has ended before anything here is asked.
+/// The rules of `retry_policy`, for calls of every kind. The permit of an attempt has ended before anything here is
+/// asked.
 class attempts {
  public:
   attempts(endpoint& where, const call_options& how) noexcept;
@@ -29,8 +30,8 @@ class attempts {
   /// It goes out.
   void sent();
 
-  /// Whether another attempt follows this failure, after `wait`. If not, `why` is made into the failure of the call. `possible`: whether there can be one
-  /// at all, which there cannot when a part of the answer was handed out.
+  /// Whether another attempt follows this failure, after `wait`. If not, `why` is made into the failure of the call.
+  /// `possible`: whether there can be one at all, which there cannot when a part of the answer was handed out.
   [[nodiscard]] bool again(failure& why, bool possible);
   /// How long it will be until the next attempt, as far as is known.
   [[nodiscard]] duration wait_ahead() const;

@@ -27,11 +27,12 @@ class backoff {
   /// The longest wait after so many failures in a row: `min(first_backoff * 2^(failures - 1), max_backoff)`.
   [[nodiscard]] duration longest(int failures) const noexcept;
 
-  /// What is added to a wait that a provider asks for: up to a tenth of it. To no wait at all: up to a tenth of the first back-off.
+  /// What is added to a wait that a provider asks for: up to a tenth of it. To no wait at all: up to a tenth of the
+  /// first back-off.
   [[nodiscard]] duration added_to(duration asked) noexcept;
 
-  /// A moment to wake at, random between `earliest` and `earliest + spread`, or the next that is free: each is given away once, and
-  /// they are `step` apart. O(log n) in the moments that lie ahead.
+  /// A moment to wake at, random between `earliest` and `earliest + spread`, or the next that is free: each is given
+  /// away once, and they are `step` apart. O(log n) in the moments that lie ahead.
   [[nodiscard]] instant moment(instant now, instant earliest, duration spread);
 
  private:

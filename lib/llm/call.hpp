@@ -23,7 +23,8 @@
 
 namespace sluice::llm::detail {
 
-/// An exchange whose head has arrived, and its permit. Whichever way it ends, the exchange is closed before its permit is.
+/// An exchange whose head has arrived, and its permit. Whichever way it ends, the exchange is closed before its permit
+/// is.
 class exchange {
  public:
   exchange(meter held, std::unique_ptr<http::response> head) noexcept
@@ -61,14 +62,16 @@ class call {
   void answered() { log_.first_token(); }
   /// The answer is whole: ends the permit.
   void succeeded(exchange& from);
-  /// The exchange has failed. What it leaves behind for the next attempt is taken from it; the permit is still to be ended.
+  /// The exchange has failed. What it leaves behind for the next attempt is taken from it; the permit is still to be
+  /// ended.
   void failed(exchange& from, failure& why) { note(why, from.account); }
   /// Nobody wants the answer any more. The gate may be gone.
   void abandoned(exchange& from) noexcept { log_.abandon(from.account.taken()); }
   /// The same, with a reason and the time.
   void left(exchange& from, const failure& why, instant now) { log_.end(from.account.taken(), &why, now); }
 
-  /// Whether there is to be another attempt after `wait`; then this keeps its age. If not, `why` is made into the call's failure.
+  /// Whether there is to be another attempt after `wait`; then this keeps its age. If not, `why` is made into the
+  /// call's failure.
   [[nodiscard]] bool again(failure& why, bool possible = true);
   /// False when it was cancelled, which is `cancelled` then.
   [[nodiscard]] asio::awaitable<bool> wait() { return tries_.wait(); }

@@ -14,9 +14,9 @@
 
 namespace sluice::llm::detail {
 
-/// Pauses the gate for as long as the provider asks, and up to a tenth more; at most `max_retry_after`. When it does not say, for a random part
-/// of a time that doubles with each failure in a row. Exchanges that were sent before the pause began are failures of the
-/// same moment: they do not count again.
+/// Pauses the gate for as long as the provider asks, and up to a tenth more; at most `max_retry_after`. When it does
+/// not say, for a random part of a time that doubles with each failure in a row. Exchanges that were sent before the
+/// pause began are failures of the same moment: they do not count again.
 ///
 /// Thread safety: all members may be called from any thread.
 class cooldown {
@@ -24,7 +24,8 @@ class cooldown {
   cooldown(bulkhead& gate, backoff& waits, const retry_policy& rules) noexcept
       : gate_(gate), waits_(waits), rules_(rules) {}
 
-  /// An exchange that was sent at `sent` failed under load; `asked`: what the provider asks to wait. Gives the end of the pause.
+  /// An exchange that was sent at `sent` failed under load; `asked`: what the provider asks to wait. Gives the end of
+  /// the pause.
   instant begin(instant sent, std::optional<duration> asked);
 
   /// The provider has answered.

@@ -10,8 +10,9 @@
 
 namespace sluice::llm {
 
-/// An answer with an error status. `body` may be JSON of any shape, text, HTML or empty; `secret` is kept out of what is quoted
-/// of it. What the provider calls its error counts more than the status: a 429 may be a rate, a spent quota or a server's load.
+/// An answer with an error status. `body` may be JSON of any shape, text, HTML or empty; `secret` is kept out of what
+/// is quoted of it. What the provider calls its error counts more than the status: a 429 may be a rate, a spent quota
+/// or a server's load.
 [[nodiscard]] failure failure_of_status(int status, const std::vector<http::header>& headers, std::string_view body,
                                         std::string_view secret);
 

@@ -1,5 +1,6 @@
 /// \file
-/// The forms in which servers write lengths of time and dates. What has none of them is nothing; nothing here reads a clock.
+/// The forms in which servers write lengths of time and dates. What has none of them is nothing; nothing here reads a
+/// clock.
 #pragma once
 
 #include <sluice/core/time.hpp>

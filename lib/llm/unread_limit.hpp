@@ -9,15 +9,15 @@
 
 namespace sluice::llm::detail {
 
-/// The time between two calls of `next`, and the deadline in it. One thread reads; the clock's thread may come in between, and never
-/// at the same time.
+/// The time between two calls of `next`, and the deadline in it. One thread reads; the clock's thread may come in
+/// between, and never at the same time.
 class unread_limit final : public time_source::entry {
  public:
   /// Whose stream it is.
   class owner {
    public:
-    /// Nobody has read for too long, or the deadline has passed while nobody did. Called under the limit's lock, on a thread of the
-    /// time source, once.
+    /// Nobody has read for too long, or the deadline has passed while nobody did. Called under the limit's lock, on a
+    /// thread of the time source, once.
     virtual void left_unread(bool deadline_passed, instant now) noexcept = 0;
 
    protected:

@@ -75,8 +75,8 @@ class patience : public std::enable_shared_from_this<patience> {
   bool clock_ended_ = false;
 };
 
-/// Runs `work`, and cancels it (terminal) at `when`; what it makes of that is the result. For what is rare: it allocates.
-/// Cancellation: terminal; as that of `work`.
+/// Runs `work`, and cancels it (terminal) at `when`; what it makes of that is the result. For what is rare: it
+/// allocates. Cancellation: terminal; as that of `work`.
 template <typename T>
 asio::awaitable<T> within(time_source& time, instant when, asio::awaitable<T> work) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;

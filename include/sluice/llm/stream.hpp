@@ -19,19 +19,19 @@ class stream_call;
 }
 
 /// A streamed answer under way. Move-only. It holds the permit of its exchange until the answer has ended or failed, or
-/// the stream is destroyed; then the hold is settled by the provider's usage, or by an estimate of what was seen, and an
-/// exchange that is still running is closed at once.
+/// the stream is destroyed; then the hold is settled by the provider's usage, or by an estimate of what was seen, and
+/// an exchange that is still running is closed at once.
 ///
-/// Preemption: while `next` waits for the provider, the permit may be taken back. As long as no event has been handed out,
-/// and the call allows it, the request is then queued again and sent again; later it is `errc::preempted`. Between two calls of `next`
-/// a stream cannot be preempted, so read on: one that is not read for `client_options::unread`, or until the call's deadline, is closed, and
-/// the next `next` says so.
+/// Preemption: while `next` waits for the provider, the permit may be taken back. As long as no event has been handed
+/// out, and the call allows it, the request is then queued again and sent again; later it is `errc::preempted`. Between
+/// two calls of `next` a stream cannot be preempted, so read on: one that is not read for `client_options::unread`, or
+/// until the call's deadline, is closed, and the next `next` says so.
 ///
 /// Retries: until the first event has been handed out, as `client_options::retry` says. After that only with
 /// `retry_policy::continue_partial`: the texts of all parts then make one answer, and so do their figures of usage.
 ///
-/// Thread safety: distinct streams only; `next` from one coroutine at a time.
-/// Lifetime: its client, transport and bulkhead must live while `next` runs; it may be destroyed after them.
+/// Thread safety: distinct streams only; `next` from one coroutine at a time. Lifetime: its client, transport and
+/// bulkhead must live while `next` runs; it may be destroyed after them.
 class [[nodiscard]] stream {
  public:
   stream() noexcept;
@@ -40,13 +40,13 @@ class [[nodiscard]] stream {
   /// Closes the exchange and releases the permit.
   ~stream();
 
-  /// The next event; nothing when the answer is whole and all of it has been handed out.
-  /// Completes when the provider has sent more, the stream has ended, or it has failed.
-  /// Cancellation: terminal; the exchange is closed, the permit is settled with what was seen, and `errc::cancelled` comes back (as
-  /// always with Asio's coroutines, the caller's next `co_await` throws).
-  /// Errors: as `failure` says, with the partial answer; from then on the same one always. An answer that ends without a finish reason is
-  /// `errc::connection_lost`, even when the stream ended in good order. One that was not read in time is `errc::idle_timeout`, or
-  /// `errc::deadline_exceeded`. On an empty stream: `errc::invalid_argument`.
+  /// The next event; nothing when the answer is whole and all of it has been handed out. Completes when the provider
+  /// has sent more, the stream has ended, or it has failed. Cancellation: terminal; the exchange is closed, the permit
+  /// is settled with what was seen, and `errc::cancelled` comes back (as always with Asio's coroutines, the caller's
+  /// next `co_await` throws). Errors: as `failure` says, with the partial answer; from then on the same one always. An
+  /// answer that ends without a finish reason is `errc::connection_lost`, even when the stream ended in good order. One
+  /// that was not read in time is `errc::idle_timeout`, or `errc::deadline_exceeded`. On an empty stream:
+  /// `errc::invalid_argument`.
   [[nodiscard]] asio::awaitable<expected<std::optional<stream_event>, failure>> next();
 
   /// The answer so far; whole when `next` has given `done`. Until then it has no tool calls and estimated usage.
