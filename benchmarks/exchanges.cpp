@@ -88,7 +88,8 @@ double admitted_exchanges() {
   asio::io_context io(1);
   sluice::bulkhead gate(io.get_executor(), room_for(AtOnce));
   const auto over = sluice::http::make_curl_transport(io.get_executor(), gate.time());
-  return processor_time(io, AtOnce, left, [&] { asio::co_spawn(io, exchange_often(gate, *over, url, left), asio::detached); });
+  return processor_time(io, AtOnce, left,
+                        [&] { asio::co_spawn(io, exchange_often(gate, *over, url, left), asio::detached); });
 }
 
 template <std::size_t AtOnce>

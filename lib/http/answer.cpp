@@ -93,8 +93,7 @@ std::string answer::refusal() const {
     case fault::of_proxy: return std::string(proxy_wants_credentials);
     case fault::long_head:
       return "the answer's head is longer than curl_options::max_header_bytes (" + grouped(bounds_.max_head) + ")";
-    case fault::long_body:
-      return "the answer's body is longer than max_body (" + grouped(bounds_.max_body) + " bytes)";
+    case fault::long_body: return "the answer's body is longer than max_body (" + grouped(bounds_.max_body) + " bytes)";
     case fault::none: break;
   }
   return {};

@@ -23,7 +23,8 @@ namespace sluice::http {
 /// The characters of RFC 9110's tokens.
 inline constexpr std::array<bool, 256> token_characters = [] {
   std::array<bool, 256> table{};
-  for (const char c : std::string_view("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")) {
+  for (const char c :
+       std::string_view("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")) {
     table[static_cast<unsigned char>(c)] = true;
   }
   return table;

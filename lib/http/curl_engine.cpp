@@ -180,7 +180,8 @@ void curl_engine::release_handle(exchange& what, bool clean) noexcept {
     idle_handles_.push_back(&easy);
     return;
   }
-  const auto found = std::find_if(handles_.begin(), handles_.end(), [&](const auto& one) { return one.get() == &easy; });
+  const auto found =
+      std::find_if(handles_.begin(), handles_.end(), [&](const auto& one) { return one.get() == &easy; });
   std::swap(*found, handles_.back());
   handles_.pop_back();
 }
@@ -390,8 +391,8 @@ int curl_engine::on_socket(CURL*, curl_socket_t socket, int what, void* engine, 
 int curl_engine::on_timer(CURLM*, long milliseconds, void* engine) noexcept {
   auto& self = *static_cast<curl_engine*>(engine);
   self.kick_ = milliseconds == 0;
-  self.curl_due_ = milliseconds > 0 ? steady::now() + std::chrono::milliseconds(milliseconds)
-                                    : steady::time_point::max();
+  self.curl_due_ =
+      milliseconds > 0 ? steady::now() + std::chrono::milliseconds(milliseconds) : steady::time_point::max();
   return 0;
 }
 

@@ -34,7 +34,8 @@ errc kind_of_end(const transfer_end& end) noexcept {
 }
 
 bool may_show(const transfer_end& end, errc kind) noexcept {
-  if (end.detail.empty() || (kind != errc::host_not_found && kind != errc::connect_failed && kind != errc::tls_failed)) {
+  if (end.detail.empty() ||
+      (kind != errc::host_not_found && kind != errc::connect_failed && kind != errc::tls_failed)) {
     return false;
   }
   // It quotes a proxy that it cannot read whole, password and all.

@@ -112,8 +112,8 @@ void easy_handle::carry(exchange& owner, const request& what) {
 void easy_handle::set_version(const request& what) {
   const bool multiplexed = version_ != http_version::http1_1 && is_tls(what.url());
   set(CURLOPT_HTTP_VERSION, static_cast<long>(multiplexed ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
-  // libcurl reads up to 32 KiB of HTTP/2 at once for all streams of a connection. What does not fit a stream's own buffer
-  // it sets aside, and may forget.
+  // libcurl reads up to 32 KiB of HTTP/2 at once for all streams of a connection. What does not fit a stream's own
+  // buffer it sets aside, and may forget.
   set(CURLOPT_BUFFERSIZE, multiplexed ? long{64} << 10 : long{16} << 10);
   // Only where the first connection may turn out to carry the others too.
   set(CURLOPT_PIPEWAIT, multiplexed ? 1L : 0L);

@@ -47,9 +47,7 @@ exchange* owner_of(void* handle) noexcept { return static_cast<easy_handle*>(han
 }  // namespace
 
 exchange::exchange(std::shared_ptr<curl_engine> engine, request what)
-    : engine_(std::move(engine)),
-      request_(std::move(what)),
-      answer_(bounds_of(request_, engine_->options())) {}
+    : engine_(std::move(engine)), request_(std::move(what)), answer_(bounds_of(request_, engine_->options())) {}
 
 exchange::~exchange() {
   auto held = engine_->lock();

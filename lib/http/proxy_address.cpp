@@ -17,7 +17,8 @@ using parsed_url = std::unique_ptr<CURLU, release>;
 
 parsed_url parse(std::string_view url) {
   parsed_url parsed(curl_url());
-  // libcurl's own parser, so that it reads a proxy no differently later. Not all of its schemes are known to it as such.
+  // libcurl's own parser, so that it reads a proxy no differently later. Not all of its schemes are known to it as
+  // such.
   constexpr unsigned flags = CURLU_NON_SUPPORT_SCHEME;
   if (parsed && curl_url_set(parsed.get(), CURLUPART_URL, std::string(url).c_str(), flags) != CURLUE_OK) return nullptr;
   return parsed;
@@ -38,7 +39,8 @@ std::optional<std::string> wrong_with_proxy(std::string_view url) {
   const std::string_view scheme = scheme_of(url);
   bool known = false;
   for (const std::string_view name : {"http", "https", "socks5h"}) known = known || equal_ignoring_case(scheme, name);
-  if (!known || scheme.size() == url.size()) return "it begins with none of http://, https:// and socks5h://, and is not 'none'";
+  if (!known || scheme.size() == url.size())
+    return "it begins with none of http://, https:// and socks5h://, and is not 'none'";
   for (const char c : url) {
     if (static_cast<unsigned char>(c) <= ' ' || c == 0x7f) return "it holds a space or a control character";
   }

@@ -58,8 +58,8 @@ class certificates {
 
   identity self_signed(const std::string& name) const {
     const identity made{folder_.path(name + ".pem"), folder_.path(name + ".key")};
-    openssl({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
-             "/CN=" + name, "-keyout", made.key, "-out", made.certificate});
+    openssl({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+             "-subj", "/CN=" + name, "-keyout", made.key, "-out", made.certificate});
     return made;
   }
 

@@ -30,11 +30,10 @@ TEST_CASE("what the same failure means depends on whether there was a connection
 
 TEST_CASE("the message is one line with the peer, the reason and the numbers") {
   const error lost = transfer_error(
-      {.result = CURLE_PARTIAL_FILE, .connected = true, .has_head = true, .received = 1234567, .detail = "ignored"}, "h:1");
-  CHECK(lost.message() ==
-        "h:1: Transferred a partial file, after 1,234,567 bytes of the body (libcurl 18)");
-  const error refused =
-      transfer_error({.result = CURLE_COULDNT_CONNECT, .detail = "Failed to connect\r\nto h"}, "h:1");
+      {.result = CURLE_PARTIAL_FILE, .connected = true, .has_head = true, .received = 1234567, .detail = "ignored"},
+      "h:1");
+  CHECK(lost.message() == "h:1: Transferred a partial file, after 1,234,567 bytes of the body (libcurl 18)");
+  const error refused = transfer_error({.result = CURLE_COULDNT_CONNECT, .detail = "Failed to connect\r\nto h"}, "h:1");
   CHECK(refused.message() == "h:1: Failed to connect  to h (libcurl 7)");
 }
 
@@ -43,7 +42,8 @@ TEST_CASE("out of memory before the head's end is a head too large, and elsewher
   const error large = transfer_error(end, "h:1");
   CHECK(large.is(errc::too_large));
   CHECK(large.message() ==
-        "h:1: the answer's head is longer than libcurl takes: 102,400 bytes a line, 131,072 in all over HTTP/2 (libcurl 27)");
+        "h:1: the answer's head is longer than libcurl takes: 102,400 bytes a line, 131,072 in all over HTTP/2 "
+        "(libcurl 27)");
   end.has_head = true;
   CHECK(transfer_error(end, "h:1").message() == "h:1: Out of memory (libcurl 27)");
   CHECK(transfer_error({.result = CURLE_OUT_OF_MEMORY}, "h:1").message() == "h:1: Out of memory (libcurl 27)");
@@ -63,11 +63,12 @@ TEST_CASE("over HTTP/2 a head too large fails in other ways") {
   CHECK(transfer_error(nothing, "h:1").is(errc::connection_lost));
   CHECK(transfer_error(nothing, "h:1").message() ==
         plain + "; over HTTP/2 a line of 65,536 bytes or more in the answer's head ends like this too");
-  const error mixed = transfer_error(
-      {.result = CURLE_UNSUPPORTED_PROTOCOL, .connected = true, .maybe_http2 = true}, "h:1");
+  const error mixed =
+      transfer_error({.result = CURLE_UNSUPPORTED_PROTOCOL, .connected = true, .maybe_http2 = true}, "h:1");
   CHECK(mixed.is(errc::protocol_error));
-  CHECK(mixed.message().ends_with("(libcurl 1); over HTTP/2 a head of more than 65,536 bytes beside other streams ends "
-                                  "like this too"));
+  CHECK(
+      mixed.message().ends_with("(libcurl 1); over HTTP/2 a head of more than 65,536 bytes beside other streams ends "
+                                "like this too"));
 }
 
 TEST_CASE("a proxy's refusal is told apart by its status") {

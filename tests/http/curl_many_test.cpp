@@ -1,7 +1,7 @@
 #include "http/loop_fixture.hpp"
 
-#include <asio/post.hpp>
 #include <doctest/doctest.h>
+#include <asio/post.hpp>
 
 #include <malloc.h>
 #include <sys/resource.h>
@@ -80,7 +80,8 @@ TEST_CASE_FIXTURE(loop_fixture, "two thousand streams at once: all end, and each
   may_end = true;
   bell.cancel();
   run_until([&] { return std::all_of(all.begin(), all.end(), [](const auto& one) { return one->ended; }); });
-  CHECK(std::all_of(all.begin(), all.end(), [](const auto& one) { return one->value.value() == "data: 1\n\ndata: 2\n\n"; }));
+  CHECK(std::all_of(all.begin(), all.end(),
+                    [](const auto& one) { return one->value.value() == "data: 1\n\ndata: 2\n\n"; }));
   CHECK(time.armed() == 0);
 }
 
@@ -99,7 +100,8 @@ TEST_CASE_FIXTURE(loop_fixture, "two thousand streams given up at once leave not
   for (const auto& one : all) one->cancel.emit(asio::cancellation_type::terminal);
   run_until([&] { return server.open() == 0; });
   run_until([&] { return std::all_of(all.begin(), all.end(), [](const auto& one) { return one->ended; }); });
-  CHECK(std::all_of(all.begin(), all.end(), [](const auto& one) { return one->value.value().failure.is(errc::cancelled); }));
+  CHECK(std::all_of(all.begin(), all.end(),
+                    [](const auto& one) { return one->value.value().failure.is(errc::cancelled); }));
   CHECK(time.armed() == 0);
   // The server's own socket.
   CHECK(open_descriptors() == before + 1);

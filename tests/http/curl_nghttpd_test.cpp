@@ -96,7 +96,8 @@ TEST_CASE_FIXTURE(nghttpd_fixture, "more at once than the server allows on a con
   begin({"-m", "7"});
   CHECK(run(fetch(*client, request("GET", url("/small")))).body == "hello");
   std::vector<std::shared_ptr<started<whole>>> all;
-  for (int i = 0; i < 60; ++i) all.push_back(start(fetch(*client, request("GET", url(i % 3 == 0 ? "/large" : "/small")))));
+  for (int i = 0; i < 60; ++i)
+    all.push_back(start(fetch(*client, request("GET", url(i % 3 == 0 ? "/large" : "/small")))));
   for (std::size_t i = 0; i < all.size(); ++i) {
     run_until([&] { return all[i]->ended; });
     CHECK(all[i]->value.value().body == (i % 3 == 0 ? large : "hello"));
@@ -123,7 +124,8 @@ TEST_CASE_FIXTURE(nghttpd_fixture, "what is sent comes back, many at once, byte 
   }
 }
 
-TEST_CASE_FIXTURE(nghttpd_fixture, "a hundred cancelled in mid-body beside one that is not: it is whole, on one connection") {
+TEST_CASE_FIXTURE(nghttpd_fixture,
+                  "a hundred cancelled in mid-body beside one that is not: it is whole, on one connection") {
   SLUICE_SKIP_WITHOUT("nghttpd", "openssl");
   begin();
   const int before = connections();
@@ -143,7 +145,9 @@ TEST_CASE_FIXTURE(nghttpd_fixture, "a hundred cancelled in mid-body beside one t
 }
 
 // libcurl 7.88 loses an answer that arrives in one piece with the reset after it.
-TEST_CASE_FIXTURE(nghttpd_fixture, "curl 7: a stream reset without error before the request was whole is an answer, or says how to get it") {
+TEST_CASE_FIXTURE(
+    nghttpd_fixture,
+    "curl 7: a stream reset without error before the request was whole is an answer, or says how to get it") {
   SLUICE_SKIP_WITHOUT("nghttpd", "openssl");
   begin({"--early-response"});
   for (int i = 0; i < 10; ++i) {
@@ -162,7 +166,8 @@ TEST_CASE_FIXTURE(nghttpd_fixture, "curl 7: a stream reset without error before 
   }
 }
 
-TEST_CASE_FIXTURE(nghttpd_fixture, "a server that dies loses its exchanges, each with an error; the next connection is tried anew") {
+TEST_CASE_FIXTURE(nghttpd_fixture,
+                  "a server that dies loses its exchanges, each with an error; the next connection is tried anew") {
   SLUICE_SKIP_WITHOUT("nghttpd", "openssl");
   // More than the buffers of both sides hold.
   large.assign(20'000'000, 'L');

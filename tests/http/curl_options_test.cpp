@@ -1,8 +1,8 @@
 #include <sluice/http/curl_transport.hpp>
 #include <sluice/testing/manual_time_source.hpp>
 
-#include <asio/io_context.hpp>
 #include <doctest/doctest.h>
+#include <asio/io_context.hpp>
 
 #include <sys/un.h>
 
@@ -23,7 +23,7 @@ std::string complaint(const curl_options& options) {
 }
 
 template <typename Value>
-std::string with(Value curl_options::* field, Value value) {
+std::string with(Value curl_options::*field, Value value) {
   curl_options options;
   options.*field = std::move(value);
   return complaint(options);
@@ -46,21 +46,23 @@ TEST_CASE("the defaults hold, and verify") {
 TEST_CASE("a file that cannot be read is named with its field") {
   CHECK(with(&curl_options::ca_bundle, std::string("/no/such.pem")) ==
         "ca_bundle: /no/such.pem cannot be read: No such file or directory");
-  CHECK(with(&curl_options::client_certificate, std::string("/no/such.pem")).starts_with("client_certificate: /no/such"));
+  CHECK(
+      with(&curl_options::client_certificate, std::string("/no/such.pem")).starts_with("client_certificate: /no/such"));
   CHECK(with(&curl_options::client_key, std::string("/no/such.pem")).starts_with("client_key: /no/such.pem cannot be"));
   CHECK(with(&curl_options::ca_bundle, std::string("/tmp")) == "ca_bundle: /tmp cannot be read: Is a directory");
   CHECK(with(&curl_options::ca_bundle, std::string("/proc/self/exe")).empty());
 }
 
 TEST_CASE("a key belongs to a certificate, and its password is not shown") {
-  CHECK(with(&curl_options::client_key, std::string("/proc/self/exe")).starts_with("client_key: there is no client_cert"));
+  CHECK(with(&curl_options::client_key, std::string("/proc/self/exe"))
+            .starts_with("client_key: there is no client_cert"));
   const std::string said = with(&curl_options::client_key_password, std::string("secret"));
   CHECK(said == "client_key_password: there is no client_certificate");
 }
 
 TEST_CASE("a proxy is one of three kinds, with nothing behind its port") {
-  for (const char* url : {"", "none", "http://proxy", "http://proxy:3128", "https://proxy:3128/", "socks5h://proxy:1080",
-                          "HTTP://me:pass%40word@proxy:3128", "http://[::1]:3128"}) {
+  for (const char* url : {"", "none", "http://proxy", "http://proxy:3128", "https://proxy:3128/",
+                          "socks5h://proxy:1080", "HTTP://me:pass%40word@proxy:3128", "http://[::1]:3128"}) {
     CAPTURE(url);
     CHECK(with_proxy(url).empty());
   }
@@ -118,14 +120,16 @@ TEST_CASE("an address is host, port and numbers") {
 
 TEST_CASE("numbers and texts have their bounds") {
   CHECK(with(&curl_options::max_header_bytes, std::size_t{0}) == "max_header_bytes: 0 is not from 1 to 262,144");
-  CHECK(with(&curl_options::max_header_bytes, std::size_t{262'145}) == "max_header_bytes: 262,145 is not from 1 to 262,144");
+  CHECK(with(&curl_options::max_header_bytes, std::size_t{262'145}) ==
+        "max_header_bytes: 262,145 is not from 1 to 262,144");
   CHECK(with(&curl_options::max_header_bytes, std::size_t{1}).empty());
   CHECK(with(&curl_options::max_idle_connections, 0L) == "max_idle_connections: it is below 1");
   CHECK(with(&curl_options::max_streams_per_connection, -1L) == "max_streams_per_connection: it is below 0");
   CHECK(with(&curl_options::read_buffer, std::size_t{0}) == "read_buffer: it is below 1");
   CHECK(with(&curl_options::user_agent, std::string("a\r\nb: c")) == "user_agent: it holds a control character");
   CHECK(with(&curl_options::user_agent, std::string()).empty());
-  CHECK(with(&curl_options::version, static_cast<http::http_version>(9)) == "version: 9 is none of http_version's values");
+  CHECK(with(&curl_options::version, static_cast<http::http_version>(9)) ==
+        "version: 9 is none of http_version's values");
 }
 
 TEST_CASE("a transport is not made from options that do not hold") {

@@ -1,7 +1,7 @@
 #include "http/loop_fixture.hpp"
 
-#include <asio/read.hpp>
 #include <doctest/doctest.h>
+#include <asio/read.hpp>
 
 #include <cstdlib>
 
@@ -79,7 +79,8 @@ TEST_CASE_FIXTURE(proxy_fixture, "with TLS the proxy is asked to connect, and is
   CHECK_FALSE(holds(seen[0], "\r\nAuthorization"));
 }
 
-TEST_CASE_FIXTURE(proxy_fixture, "a proxy that wants other credentials is told apart, over TLS or not, without naming them") {
+TEST_CASE_FIXTURE(proxy_fixture,
+                  "a proxy that wants other credentials is told apart, over TLS or not, without naming them") {
   use(address());
   reply = answer_with("who are you", "Proxy-Authenticate: Basic realm=\"p\"\r\n", "407 Who");
   for (const char* url : {"http://api.test/", "https://api.test/"}) {
@@ -190,7 +191,8 @@ TEST_CASE_FIXTURE(proxy_fixture, "a SOCKS proxy is given the host's name, and th
     }
   });
   use("socks5h://127.0.0.1:" + std::to_string(socks.port()));
-  for (int i = 0; i < 3; ++i) CHECK(run(fetch(*client, request("GET", "http://api.invalid/x"))).body == "GET /x HTTP/1.1");
+  for (int i = 0; i < 3; ++i)
+    CHECK(run(fetch(*client, request("GET", "http://api.invalid/x"))).body == "GET /x HTTP/1.1");
   CHECK(host == "api.invalid");
   CHECK(socks.accepted() == 1);
 }

@@ -50,7 +50,8 @@ TEST_CASE_FIXTURE(loop_fixture, "curl 2: libcurl asks to be called at once from 
   CHECK(server.accepted() <= 8);
 }
 
-TEST_CASE_FIXTURE(loop_fixture, "curl 3: a reader that gives up as soon as bytes come takes the exchange out, and no other") {
+TEST_CASE_FIXTURE(loop_fixture,
+                  "curl 3: a reader that gives up as soon as bytes come takes the exchange out, and no other") {
   raw_server server(loop, drip);
   raw_server steady(loop, answer_all);
   const auto give_up = [&]() -> asio::awaitable<std::string> {

@@ -7,7 +7,8 @@ using namespace sluice::http;
 using namespace sluice::http::test;
 using namespace std::chrono_literals;
 
-TEST_CASE_FIXTURE(loop_fixture, "an answer tells when it was begun, connected and first heard of, by the transport's clock") {
+TEST_CASE_FIXTURE(loop_fixture,
+                  "an answer tells when it was begun, connected and first heard of, by the transport's clock") {
   raw_server server(loop, [&](raw_connection& c) -> asio::awaitable<void> {
     for (;;) {
       if ((co_await c.read_request()).empty()) co_return;

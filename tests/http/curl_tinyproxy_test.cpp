@@ -104,10 +104,12 @@ TEST_CASE_FIXTURE(tinyproxy_fixture, "over TLS the server behind a proxy is veri
   run_until([&] { return closed == 1; });
   const whole wrong = run(fetch(*over, request("GET", front->elsewhere_url())));
   CHECK(wrong.failure.is(errc::tls_failed));
-  CHECK(wrong.failure.message().find(" through the proxy 127.0.0.1:" + std::to_string(port) + ": ") != std::string::npos);
+  CHECK(wrong.failure.message().find(" through the proxy 127.0.0.1:" + std::to_string(port) + ": ") !=
+        std::string::npos);
 }
 
-TEST_CASE_FIXTURE(tinyproxy_fixture, "a host that the proxy cannot reach is told apart from a proxy that is not there") {
+TEST_CASE_FIXTURE(tinyproxy_fixture,
+                  "a host that the proxy cannot reach is told apart from a proxy that is not there") {
   SLUICE_SKIP_WITHOUT("tinyproxy");
   begin_proxy();
   auto over = through("me:open-sesame@");
@@ -117,5 +119,6 @@ TEST_CASE_FIXTURE(tinyproxy_fixture, "a host that the proxy cannot reach is told
   proxy.reset();
   const whole gone = run(fetch(*over, request("GET", "https://127.0.0.1:1/")));
   CHECK(gone.failure.is(errc::connect_failed));
-  CHECK(gone.failure.message().find("Failed to connect to 127.0.0.1 port " + std::to_string(port)) != std::string::npos);
+  CHECK(gone.failure.message().find("Failed to connect to 127.0.0.1 port " + std::to_string(port)) !=
+        std::string::npos);
 }

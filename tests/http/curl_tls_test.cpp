@@ -109,6 +109,7 @@ TEST_CASE_FIXTURE(nginx_fixture, "a key that does not open is told with its sett
   locked.client_key_password = "wrong-secret";
   auto shut_out = make(locked);
   const whole got = run(fetch(*shut_out, request("GET", front->strict_url())));
+  CAPTURE(got.failure.message());
   CHECK(got.failure.is(errc::tls_failed));
   CHECK(says(got.failure, "; see curl_options::client_certificate and client_key"));
   CHECK_FALSE(says(got.failure, "wrong-secret"));
@@ -126,12 +127,19 @@ TEST_CASE_FIXTURE(loop_fixture, "a server that ends the handshake for want of a 
   unsigned short port = 0;
   const auto strict = start_server([&] {
     port = free_port();
-    std::vector<std::string> arguments{"s_server",  "-accept", "127.0.0.1:" + std::to_string(port),
-                                       "-cert",     made.server.certificate,
-                                       "-key",      made.server.key,
-                                       "-CAfile",   made.authority(),
-                                       "-Verify",   "2",
-                                       "-verify_return_error", "-www"};
+    std::vector<std::string> arguments{"s_server",
+                                       "-accept",
+                                       "127.0.0.1:" + std::to_string(port),
+                                       "-cert",
+                                       made.server.certificate,
+                                       "-key",
+                                       made.server.key,
+                                       "-CAfile",
+                                       made.authority(),
+                                       "-Verify",
+                                       "2",
+                                       "-verify_return_error",
+                                       "-www"};
     auto process = std::make_unique<served_process>(program("openssl"), std::move(arguments), folder.path("log"));
     return std::pair(std::move(process), port);
   });

@@ -1,5 +1,6 @@
 /// \file
-/// `nginx_fixture`: a loop, a client that trusts the test's authority, a server that a test scripts, and nginx before it.
+/// `nginx_fixture`: a loop, a client that trusts the test's authority, a server that a test scripts, and nginx before
+/// it.
 #pragma once
 
 #include "http/loop_fixture.hpp"

@@ -16,7 +16,8 @@ namespace sluice::http::test {
 /// Below `/zip` answers are packed, below `/small` bodies of more than 1,000 bytes are refused.
 class nginx_front {
  public:
-  explicit nginx_front(unsigned short upstream) : upstream_(upstream), process_(start_server([this] { return begin(); })) {}
+  explicit nginx_front(unsigned short upstream)
+      : upstream_(upstream), process_(start_server([this] { return begin(); })) {}
 
   /// HTTP/2 over TLS, with a certificate that holds.
   [[nodiscard]] std::string url(std::string_view path = "/", std::string_view host = "127.0.0.1") const {
@@ -37,28 +38,29 @@ class nginx_front {
     return "https://" + std::string(host) + ':' + std::to_string(port) + std::string(path);
   }
 
-  static std::string listen(unsigned short port, const certificates::identity& shown, std::string_view version = " http2") {
+  static std::string listen(unsigned short port, const certificates::identity& shown,
+                            std::string_view version = " http2") {
     return "    listen 127.0.0.1:" + std::to_string(port) + " ssl" + std::string(version) + ";\n    ssl_certificate " +
            shown.certificate + ";\n    ssl_certificate_key " + shown.key + ";\n";
   }
 
   [[nodiscard]] std::string configuration() const {
     const certificates& made = certificates::get();
-    std::string text =
-        "daemon off;\nmaster_process off;\nerror_log stderr warn;\npid " + folder_.path("pid") +
-        ";\nevents { worker_connections 1024; }\nhttp {\n  access_log off;\n";
+    std::string text = "daemon off;\nmaster_process off;\nerror_log stderr warn;\npid " + folder_.path("pid") +
+                       ";\nevents { worker_connections 1024; }\nhttp {\n  access_log off;\n";
     for (const char* kind : {"client_body", "proxy", "fastcgi", "uwsgi", "scgi"}) {
       text += "  " + std::string(kind) + "_temp_path " + folder_.path(kind) + ";\n";
     }
-    text += "  proxy_http_version 1.1;\n  proxy_buffering off;\n  proxy_request_buffering off;\n"
-            "  proxy_buffer_size 512k;\n  proxy_busy_buffers_size 1m;\n  proxy_buffers 4 512k;\n"
-            "  proxy_set_header x-client $ssl_client_s_dn;\n  add_header x-connection $connection always;\n"
-            "  gzip_types application/json text/event-stream;\n  gzip_proxied any;\n  gzip_min_length 1;\n";
-    const std::string places = "    location / { proxy_pass http://127.0.0.1:" + std::to_string(upstream_) +
-                               "; }\n    location /zip { gzip on; proxy_pass http://127.0.0.1:" +
-                               std::to_string(upstream_) +
-                               "; }\n    location /small { client_max_body_size 1000; proxy_pass http://127.0.0.1:" +
-                               std::to_string(upstream_) + "; }\n    client_max_body_size 64m;\n  }\n";
+    text +=
+        "  proxy_http_version 1.1;\n  proxy_buffering off;\n  proxy_request_buffering off;\n"
+        "  proxy_buffer_size 512k;\n  proxy_busy_buffers_size 1m;\n  proxy_buffers 4 512k;\n"
+        "  proxy_set_header x-client $ssl_client_s_dn;\n  add_header x-connection $connection always;\n"
+        "  gzip_types application/json text/event-stream;\n  gzip_proxied any;\n  gzip_min_length 1;\n";
+    const std::string places =
+        "    location / { proxy_pass http://127.0.0.1:" + std::to_string(upstream_) +
+        "; }\n    location /zip { gzip on; proxy_pass http://127.0.0.1:" + std::to_string(upstream_) +
+        "; }\n    location /small { client_max_body_size 1000; proxy_pass http://127.0.0.1:" +
+        std::to_string(upstream_) + "; }\n    client_max_body_size 64m;\n  }\n";
     text += "  server {\n" + listen(good_, made.server) + places;
     text += "  server {\n" + listen(old_, made.server, "") + places;
     text += "  server {\n" + listen(strict_, made.server) + "    ssl_verify_client on;\n    ssl_client_certificate " +

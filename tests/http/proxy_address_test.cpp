@@ -13,7 +13,8 @@ TEST_CASE("a proxy is shown as host and port, without user and password") {
 }
 
 TEST_CASE("an at sign in the password that is not encoded is not taken for the host's") {
-  for (const char* url : {"http://me:a@b@proxy:1", "http://me:a/b@proxy:1", "http://me:a?b@proxy:1", "http://me:a#b@proxy:1"}) {
+  for (const char* url :
+       {"http://me:a@b@proxy:1", "http://me:a/b@proxy:1", "http://me:a?b@proxy:1", "http://me:a#b@proxy:1"}) {
     CAPTURE(url);
     if (!wrong_with_proxy(url)) CHECK(proxy_origin(url) == "proxy:1");
   }

@@ -11,11 +11,13 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -41,13 +43,13 @@ namespace sluice::http::test {
 }
 
 /// Ends the test, and says so where ctest looks for it, when one of the programs named is not installed.
-#define SLUICE_SKIP_WITHOUT(...)                                              \
-  do {                                                                        \
-    for (const char* const needed : {__VA_ARGS__}) {                          \
-      if (!::sluice::http::test::program(needed).empty()) continue;           \
-      MESSAGE("SKIPPED: the program ", needed, " is not installed");          \
-      return;                                                                 \
-    }                                                                         \
+#define SLUICE_SKIP_WITHOUT(...)                                     \
+  do {                                                               \
+    for (const char* const needed : {__VA_ARGS__}) {                 \
+      if (!::sluice::http::test::program(needed).empty()) continue;  \
+      MESSAGE("SKIPPED: the program ", needed, " is not installed"); \
+      return;                                                        \
+    }                                                                \
   } while (false)
 
 /// A folder that is gone, with all in it, when this is.
@@ -80,8 +82,22 @@ class temporary_folder {
   std::filesystem::path path_;
 };
 
-/// A port of loopback that nobody listens on. None of those that the system gives to clients: an attempt to connect to
-/// such a one may meet itself.
+/// Claims `port` among all processes that do so, as long as this one lives; false when another one has it.
+[[nodiscard]] inline bool claim_port(unsigned short port) {
+  const int claim = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  // A name that begins with NUL is in no folder, and goes with the socket.
+  const std::string text = "sluice-test-port-" + std::to_string(port);
+  text.copy(name.sun_path + 1, sizeof name.sun_path - 1);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
+  if (::bind(claim, reinterpret_cast<const sockaddr*>(&name), size) == 0) return true;
+  ::close(claim);
+  return false;
+}
+
+/// A port of loopback that nobody listens on, and no other test will. None of those that the system gives to clients:
+/// an attempt to connect to such a one may meet itself.
 [[nodiscard]] inline unsigned short free_port() {
   static unsigned next = static_cast<unsigned>(::getpid()) * 53;
   for (int attempts = 0; attempts < 10'000; ++attempts) {
@@ -93,7 +109,7 @@ class temporary_folder {
     address.sin_port = htons(port);
     const bool free = ::bind(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
     ::close(probe);
-    if (free) return port;
+    if (free && claim_port(port)) return port;
   }
   throw std::runtime_error("no free port on loopback");
 }

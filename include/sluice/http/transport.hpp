@@ -127,7 +127,8 @@ class transport {
   /// Sends `what` and completes when the answer's head has arrived, whatever its status: a 500 is an answer.
   /// Redirects are not followed.
   /// Cancellation: as `response::read`; the exchange is closed at once, in whatever state it is.
-  /// Errors: the `errc` values from `deadline_exceeded` to `protocol_error`.
+  /// Errors: the `errc` values from `deadline_exceeded` to `protocol_error`; `invalid_argument` for what must not be
+  /// sent; `invalid_configuration` for a setting that turns out wrong on the way, such as a proxy's credentials.
   [[nodiscard]] virtual asio::awaitable<expected<std::unique_ptr<response>, error>> send(request what) = 0;
 };
 
