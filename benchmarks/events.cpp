@@ -2,7 +2,7 @@
 #include "clocks.hpp"
 #include "table.hpp"
 
-#include "llm/wire_format.hpp"
+#include "llm/dialects/wire_format.hpp"
 
 #include <sluice/llm/sse_parser.hpp>
 

@@ -1,8 +1,8 @@
 #include <sluice/llm/client.hpp>
 
-#include "llm/call.hpp"
-#include "llm/provider_error.hpp"
-#include "llm/stream_call.hpp"
+#include "llm/attempts/call.hpp"
+#include "llm/attempts/stream_call.hpp"
+#include "llm/errors/provider_error.hpp"
 
 #include <sluice/llm/sse_parser.hpp>
 
@@ -20,8 +20,8 @@ using detail::exchange;
 
 // Of a foreign page there is nothing to quote but its start; servers without a content type are taken at their word.
 bool is_page(const http::response& answer, const std::string& body) {
-  return answer.header_value("content-type").starts_with("text/html") || body.find_first_not_of(" \t\r\n") == body.npos ||
-         body[body.find_first_not_of(" \t\r\n")] == '<';
+  return answer.header_value("content-type").starts_with("text/html") ||
+         body.find_first_not_of(" \t\r\n") == body.npos || body[body.find_first_not_of(" \t\r\n")] == '<';
 }
 
 expected<reply, failure> decode(call& asked, exchange& from, std::string body) {
@@ -72,7 +72,8 @@ asio::awaitable<expected<reply, failure>> chat_once(call& asked) {
   exchange under_way = *std::move(begun);
   try {
     auto body = co_await read_body(asked, under_way);
-    auto answer = body ? decode(asked, under_way, *std::move(body)) : result(unexpected<failure>(std::move(body).error()));
+    auto answer =
+        body ? decode(asked, under_way, *std::move(body)) : result(unexpected<failure>(std::move(body).error()));
     if (answer) {
       asked.succeeded(under_way);
     } else {

@@ -2,7 +2,7 @@
 
 #include <sluice/llm/estimator.hpp>
 
-#include "llm/call_ids.hpp"
+#include "llm/dialects/call_ids.hpp"
 
 #include <algorithm>
 #include <iterator>

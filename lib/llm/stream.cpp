@@ -1,6 +1,6 @@
 #include <sluice/llm/stream.hpp>
 
-#include "llm/stream_call.hpp"
+#include "llm/attempts/stream_call.hpp"
 
 #include <utility>
 
@@ -10,7 +10,8 @@ namespace {
 
 asio::awaitable<expected<std::optional<stream_event>, failure>> empty_stream() {
   using result = expected<std::optional<stream_event>, failure>;
-  co_return result(unexpected<failure>(failure(errc::invalid_argument, "next: the stream is empty; it was moved from")));
+  co_return result(
+      unexpected<failure>(failure(errc::invalid_argument, "next: the stream is empty; it was moved from")));
 }
 
 }  // namespace

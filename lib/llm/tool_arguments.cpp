@@ -1,8 +1,8 @@
 #include <sluice/llm/tool_arguments.hpp>
 
-#include "llm/json_reading.hpp"
-#include "llm/json_text.hpp"
-#include "llm/quote.hpp"
+#include "llm/dialects/json_reading.hpp"
+#include "llm/dialects/json_text.hpp"
+#include "llm/errors/quote.hpp"
 #include "llm/trimmed.hpp"
 
 #include <charconv>

@@ -1,6 +1,6 @@
 #include <sluice/llm/whole_text.hpp>
 
-#include "llm/quote.hpp"
+#include "llm/errors/quote.hpp"
 
 #include <optional>
 #include <utility>

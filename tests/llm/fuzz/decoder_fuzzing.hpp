@@ -6,8 +6,8 @@
 #include <sluice/llm/request.hpp>
 #include <sluice/llm/sse_parser.hpp>
 
-#include "llm/answer_decoder.hpp"
-#include "llm/wire_format.hpp"
+#include "llm/dialects/answer_decoder.hpp"
+#include "llm/dialects/wire_format.hpp"
 
 #include <simdjson.h>
 
@@ -30,13 +30,16 @@ inline bool is_utf8(std::string_view text) { return simdjson::validate_utf8(text
 inline void check(answer_decoder& decoder, const std::vector<stream_event>& events, const wire_format& format) {
   std::string text, reasoning, refusal;
   for (const stream_event& event : events) {
-    std::string& into = event.type == stream_event::kind::text ? text : event.type == stream_event::kind::refusal ? refusal : reasoning;
+    std::string& into = event.type == stream_event::kind::text      ? text
+                        : event.type == stream_event::kind::refusal ? refusal
+                                                                    : reasoning;
     into += event.text;
   }
   const reply& answer = decoder.answer;
   require(text == answer.text && reasoning == answer.reasoning && refusal == answer.refusal);
-  for (const std::string_view one : {std::string_view(answer.text), std::string_view(answer.reasoning), std::string_view(answer.refusal),
-                                     std::string_view(answer.id), std::string_view(answer.model), std::string_view(answer.stop_sequence)}) {
+  for (const std::string_view one :
+       {std::string_view(answer.text), std::string_view(answer.reasoning), std::string_view(answer.refusal),
+        std::string_view(answer.id), std::string_view(answer.model), std::string_view(answer.stop_sequence)}) {
     require(is_utf8(one));
   }
   std::set<std::string> ids;
@@ -56,8 +59,8 @@ inline void check(answer_decoder& decoder, const std::vector<stream_event>& even
   }
 }
 
-/// The input is the data of one event a line, named by what stands before a tab, if anything does; a line that begins with a space
-/// is a whole answer.
+/// The input is the data of one event a line, named by what stands before a tab, if anything does; a line that begins
+/// with a space is a whole answer.
 inline int fuzz_decoder(dialect spoken, const std::uint8_t* bytes, std::size_t size) {
   std::string_view rest(reinterpret_cast<const char*>(bytes), size);
   const wire_format& format = wire_format_of(spoken);

@@ -1,7 +1,7 @@
 // Any bytes as headers: no crash, no overflow, nothing negative, and never longer than the longest wait.
-#include "llm/rate_headers.hpp"
-#include "llm/retry_after.hpp"
-#include "llm/time_forms.hpp"
+#include "llm/attempts/rate_headers.hpp"
+#include "llm/attempts/retry_after.hpp"
+#include "llm/attempts/time_forms.hpp"
 
 #include <cstdint>
 #include <cstdlib>
