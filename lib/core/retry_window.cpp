@@ -8,7 +8,9 @@ void retry_window::configure(const retry_budget& rules) noexcept {
   if (rules.window != rules_.window || rules.enabled != rules_.enabled) {
     counts_ = {};
     sum_ = {};
-    ends_ = instant::min();
+    filling_ = 0;
+    // Where nothing is limited, no bucket is ever full.
+    ends_ = rules.enabled ? instant::min() : never;
   }
   rules_ = rules;
 }
@@ -21,6 +23,9 @@ std::int64_t retry_window::bucket_at(instant now) const noexcept {
 
 void retry_window::move_on(instant now) noexcept {
   const std::int64_t next = bucket_at(now);
+  counts_[place_].fresh += filling_;
+  sum_.fresh += filling_;
+  filling_ = 0;
   if (ends_ == instant::min() || next - bucket_ >= buckets) {
     counts_ = {};
     sum_ = {};
@@ -39,6 +44,7 @@ void retry_window::move_on(instant now) noexcept {
 
 retry_window::counts retry_window::within(instant now) const noexcept {
   counts left = sum_;
+  left.fresh += filling_;
   if (now >= ends_) {
     // The oldest stand behind the one that is being filled.
     const std::int64_t gone = ends_ == instant::min() ? buckets : std::min(buckets, bucket_at(now) - bucket_);
@@ -47,6 +53,7 @@ retry_window::counts retry_window::within(instant now) const noexcept {
       left.fresh -= oldest.fresh;
       left.again = {left.again.tokens - oldest.again.tokens, left.again.count - oldest.again.count};
     }
+    if (gone == buckets) left.fresh -= filling_;
   }
   left.again = {left.again.tokens + waiting_.tokens, left.again.count + waiting_.count};
   return left;

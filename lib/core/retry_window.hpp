@@ -30,10 +30,8 @@ class retry_window {
 
   /// Work starts for the first time.
   void first(std::int64_t tokens, instant now) noexcept {
-    if (!rules_.enabled) return;
     if (now >= ends_) [[unlikely]] move_on(now);
-    counts_[place_].fresh += tokens;
-    sum_.fresh += tokens;
+    filling_ += tokens;
   }
 
   /// Whether so much may come again.
@@ -64,6 +62,8 @@ class retry_window {
   retry_budget rules_{};
   std::array<counts, static_cast<std::size_t>(buckets)> counts_{};
   counts sum_{};
+  /// What is fresh in the bucket that is being filled: every start costs this one sum.
+  wide filling_ = 0;
   repeats waiting_{};
   /// The number of the bucket that is being filled, counted from the clock's beginning; its place; and when it has been filled.
   std::int64_t bucket_ = 0;

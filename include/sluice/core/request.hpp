@@ -45,6 +45,8 @@ struct request {
   sluice::workload workload{};
   /// Whether it may wait; if not, no room now means `no_room`.
   bool may_wait = true;
+  /// Which try it is. Work that was preempted, as its age says, comes again as a `first`.
+  attempt kind = attempt::first;
   /// By when it must have started at the latest, or be told that it will not; when the service model knows how long it
   /// takes, by when it is to have ended: `never` for none.
   instant deadline = never;
@@ -60,8 +62,6 @@ struct request {
   std::uint64_t tag = 0;
   /// The age it keeps, if it has been here before.
   sluice::age age{};
-  /// Which try it is. Work that was preempted, as its age says, comes again as a `first`.
-  attempt kind = attempt::first;
 };
 
 }  // namespace sluice::core
