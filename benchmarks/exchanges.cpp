@@ -30,7 +30,7 @@ constexpr std::size_t exchanges = 10'000;
 sluice::policy room_for(std::size_t at_once) {
   sluice::policy rules = four_classes();
   const auto slots_needed = static_cast<std::int64_t>(at_once);
-  rules.capacity = {slots_needed, slots_needed * 2'000};
+  rules.total = {slots_needed, slots_needed * 2'000};
   return rules;
 }
 
