@@ -39,8 +39,10 @@ using plain_loop = asio::io_context::executor_type;
 using counted_loop = decltype(asio::require(std::declval<plain_loop>(), asio::execution::outstanding_work.tracked));
 
 bool runs_here(const asio::any_io_executor& own) noexcept {
-  if (const auto* loop = own.target<counted_loop>()) return loop->running_in_this_thread();
-  if (const auto* loop = own.target<plain_loop>()) return loop->running_in_this_thread();
+  // `target` of Asio 1.22 does not look at the type: it takes a strand for whatever it is asked for.
+  const std::type_info& type = own.target_type();
+  if (type == typeid(counted_loop)) return own.target<counted_loop>()->running_in_this_thread();
+  if (type == typeid(plain_loop)) return own.target<plain_loop>()->running_in_this_thread();
   return false;
 }
 

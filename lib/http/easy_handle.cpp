@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace sluice::http {
 namespace {
@@ -35,8 +36,19 @@ void easy_handle::set(CURLoption option, Value value) {
                               std::string("libcurl refuses an option: ") + curl_easy_strerror(result)));
 }
 
-easy_handle::easy_handle(curl_engine& engine) : easy_(curl_easy_init()), version_(engine.options().version) {
+easy_handle::easy_handle(curl_engine& engine)
+    : engine_(engine), easy_(curl_easy_init()), version_(engine.options().version) {
   if (!easy_) throw error_exception(error(errc::invalid_configuration, "libcurl cannot make a handle"));
+  set_up();
+}
+
+void easy_handle::let_go() noexcept {
+  owner_ = nullptr;
+  long connections = 0;
+  has_connected_ = curl_easy_getinfo(easy_.get(), CURLINFO_NUM_CONNECTS, &connections) != CURLE_OK || connections > 0;
+}
+
+void easy_handle::set_up() {
   set(CURLOPT_PRIVATE, this);
   set(CURLOPT_ERRORBUFFER, detail_.data());
   set(CURLOPT_NOSIGNAL, 1L);
@@ -49,11 +61,11 @@ easy_handle::easy_handle(curl_engine& engine) : easy_(curl_easy_init()), version
   set(CURLOPT_TCP_KEEPALIVE, 1L);
   // One is taken whenever TLS sends; libcurl would make it 64 KiB, and sends 16 at a time.
   set(CURLOPT_UPLOAD_BUFFERSIZE, long{16} << 10);
-  const curl_options& options = engine.options();
+  const curl_options& options = engine_.options();
   if (!options.user_agent.empty()) set(CURLOPT_USERAGENT, options.user_agent.c_str());
   set_trust(options);
-  set_route(engine, options);
-  set_callbacks(engine);
+  set_route(engine_, options);
+  set_callbacks(engine_);
 }
 
 void easy_handle::set_trust(const curl_options& options) {
@@ -98,6 +110,12 @@ void easy_handle::set_callbacks(curl_engine& engine) {
 
 void easy_handle::carry(exchange& owner, const request& what) {
   detail_[0] = '\0';
+  // libcurl counts how often it has replaced a dead connection over all the transfers of a handle, and gives up at the sixth.
+  if (std::exchange(has_connected_, false)) {
+    curl_easy_reset(easy_.get());
+    url_.clear();
+    set_up();
+  }
   if (url_ != what.url()) {
     set(CURLOPT_URL, what.url().c_str());
     url_ = what.url();

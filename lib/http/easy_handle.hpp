@@ -27,7 +27,7 @@ class easy_handle {
 
   /// Makes it carry `what` for `owner`. Both, and `what`'s body, stay where they are until `let_go`.
   void carry(exchange& owner, const request& what);
-  void let_go() noexcept { owner_ = nullptr; }
+  void let_go() noexcept;
   /// Its connection is to be closed when it ends, unless others share it. The handle is of no use afterwards.
   void leave_no_connection() noexcept { curl_easy_setopt(easy_.get(), CURLOPT_FORBID_REUSE, 1L); }
 
@@ -45,6 +45,7 @@ class easy_handle {
 
   template <typename Value>
   void set(CURLoption option, Value value);
+  void set_up();
   void set_callbacks(curl_engine& engine);
   void set_trust(const curl_options& options);
   void set_route(curl_engine& engine, const curl_options& options);
@@ -52,8 +53,10 @@ class easy_handle {
   void set_method(const request& what);
   void set_headers(const request& what);
 
+  curl_engine& engine_;
   std::unique_ptr<CURL, cleanup> easy_;
   exchange* owner_ = nullptr;
+  bool has_connected_ = false;
   const http_version version_;
   std::string url_;
   text_list lines_;

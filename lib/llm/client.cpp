@@ -30,6 +30,7 @@ expected<reply, failure> decode(call& asked, exchange& from, std::string body) {
   if (is_page(*from.answer, body)) {
     return unexpected<failure>(failure_of_foreign_body(from.answer->header_value("content-type"), body, secret));
   }
+  if (body.starts_with("\xEF\xBB\xBF")) body.erase(0, 3);
   const auto decoder = where.format.decoder(secret);
   std::vector<stream_event> unused;
   const std::size_t size = body.size();

@@ -65,6 +65,16 @@ expected<void, error> validate(const client_options& checked) {
   if (!is_header_value(checked.api_key)) return wrong("api_key holds a line break or another control character");
   for (const http::header& line : checked.headers) {
     if (!http::is_token(line.name())) return wrong("headers: a name is empty or holds what no header's name may");
+    for (const char* const own : {"authorization", "api-key", "x-api-key"}) {
+      if (!checked.api_key.empty() && http::equal_ignoring_case(line.name(), own)) {
+        return wrong(std::string("headers: ") + own + " is sent beside api_key; one of them is enough (key_as)");
+      }
+    }
+    for (const char* const own : {"content-length", "transfer-encoding", "content-type"}) {
+      if (http::equal_ignoring_case(line.name(), own)) {
+        return wrong(std::string("headers: ") + own + " cannot be replaced");
+      }
+    }
     if (!is_header_value(line.value()))
       return wrong("headers: the value of " + line.name() + " holds a control character");
   }

@@ -65,6 +65,18 @@ TEST_CASE_FIXTURE(loop_fixture, "curl 4: a kept-alive connection closed just as 
   CHECK(server.accepted() == 2);
 }
 
+TEST_CASE_FIXTURE(loop_fixture, "curl 4: connections that die as they are used again, one after the other, are each replaced") {
+  raw_server server(loop, [&](raw_connection& c) -> asio::awaitable<void> {
+    co_await c.read_request();
+    co_await c.write(answer_with("ok"));
+    co_await c.read_request();
+  });
+  request what("POST", server.url());
+  what.set_body("body");
+  for (int i = 0; i < 40; ++i) CHECK(run(fetch(*client, what)).body == "ok");
+  CHECK(server.accepted() == 40);
+}
+
 TEST_CASE_FIXTURE(loop_fixture, "a fresh connection that answers nothing is an error, not a retry") {
   raw_server server(loop, [&](raw_connection& c) -> asio::awaitable<void> { co_await c.read_request(); });
   const whole got = run(fetch(*client, request("GET", server.url())));

@@ -50,12 +50,14 @@ TEST_CASE("four threads on one loop, with cancellations in between: each exchang
   std::atomic<int> ended{0};
   std::atomic<int> good{0};
   std::atomic<int> cancelled{0};
+  std::atomic<int> outside{0};
   constexpr int chains = 16;
   constexpr int length = 50;
   const std::string url = peer.server.url();
   const std::string silent = peer.server.url("/silent");
 
-  const auto chain = [&](int number) -> asio::awaitable<void> {
+  using strand_type = asio::strand<asio::io_context::executor_type>;
+  const auto chain = [&](int number, const strand_type& own) -> asio::awaitable<void> {
     for (int i = 0; i < length; ++i) {
       if ((number + i) % 7 == 0) {
         // The answer never comes; the deadline cuts it off.
@@ -68,13 +70,20 @@ TEST_CASE("four threads on one loop, with cancellations in between: each exchang
         if (got.body == "ok") ++good;
       }
       ++ended;
+      if (!own.running_in_this_thread()) ++outside;
     }
   };
-  for (int i = 0; i < chains; ++i) asio::co_spawn(asio::make_strand(loop), chain(i), asio::detached);
+  std::vector<strand_type> strands;
+  for (int i = 0; i < chains; ++i) strands.push_back(asio::make_strand(loop));
+  for (int i = 0; i < chains; ++i) {
+    const strand_type& own = strands[static_cast<std::size_t>(i)];
+    asio::co_spawn(own, chain(i, own), asio::detached);
+  }
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) threads.emplace_back([&] { loop.run(); });
   for (auto& one : threads) one.join();
   CHECK(ended == chains * length);
+  CHECK(outside == 0);
   CHECK(good + cancelled == chains * length);
   CHECK(cancelled > chains * length / 10);
 }

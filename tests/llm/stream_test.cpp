@@ -240,6 +240,20 @@ TEST_CASE("an event beyond the limit ends the stream") {
   CHECK(f.idle());
 }
 
+TEST_CASE("a stream that begins with blanks: what comes behind them counts, and they have the limit of an event") {
+  client_options options("http://server/v1");
+  options.max_event = 300;
+  call_fixture f(sluice::policy({.slots = 4, .tokens = 100'000}), options);
+  const std::string blanks(140, '\n');
+  f.transport.add(streamed().with_chunk(blanks).with_chunk(blanks).with_chunk(text_chunk("ok") + stop + done));
+  auto first = open(f);
+  CHECK(read(f, first).starts_with("ok{"));
+  f.transport.add(streamed().with_chunk(blanks).with_chunk(blanks).with_chunk(blanks));
+  auto second = open(f);
+  CHECK(f.start(second.next())->value->error().is(errc::too_large));
+  CHECK(f.idle());
+}
+
 TEST_CASE("a server that refuses to be asked for usage is asked once") {
   call_fixture f;
   f.transport.add(plain(R"({"error":{"message":"Unrecognized request argument: stream_options"}})", 400));

@@ -53,7 +53,7 @@ enum class errc {
   rate_limited,
   /// The provider is overloaded (503, 529).
   overloaded,
-  /// The provider failed (5xx).
+  /// The provider failed (5xx), or was not ready for it (408, 409).
   provider_failed,
   /// The key was missing or not accepted (401, 403).
   unauthorized,

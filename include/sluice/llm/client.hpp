@@ -25,8 +25,8 @@ namespace detail {
 class endpoint;
 }
 
-/// Speaks OpenAI's chat completions with one server. Every call is admitted by the bulkhead first, and only then sent; its permit covers
-/// the exchange and nothing else.
+/// Calls one server, in its dialect (`client_options::spoken`). Every attempt of every call is admitted by the bulkhead first, and only then
+/// sent; its permit covers the exchange and nothing else. What is worth it is tried again (`retry_policy`).
 ///
 /// Thread safety: all members may be called from any thread, except the destructor.
 /// Lifetime: `over` and `gate` must outlive it and its calls; it must outlive its calls, but not its streams' destructors.

@@ -125,7 +125,7 @@ struct call_options {
   sluice::tenant tenant{};
   sluice::run_id run{};
   bool finalising = false;
-  /// In place of the client's `retry.max_attempts`; zero: the client's.
+  /// In place of the client's `retry.max_attempts`, 1 to 100; zero: the client's.
   int max_attempts = 0;
   /// What the first attempt counts as: `hedge` for a second request beside another one, which is refused rather than queued.
   sluice::attempt kind = attempt::first;

@@ -52,7 +52,8 @@ enum class remedy : std::uint8_t {
 /// Why there is no whole answer. A plain value.
 ///
 /// Codes: `refused` (admission; see `refusal`), `deadline_exceeded` (in whatever phase), `preempted`, `cancelled`,
-/// `invalid_argument`, what the transport says (`connect_failed` to `too_large`), and what the provider says: `rate_limited`,
+/// `invalid_argument`, what the transport says (`connect_failed` to `too_large`; `invalid_configuration` for a proxy that wants
+/// other credentials), and what the provider says: `rate_limited`,
 /// `overloaded`, `provider_failed`, `provider_refused`, `unauthorized`, `content_filtered`, `context_too_long`, `quota_exhausted`,
 /// `protocol_error`.
 class failure {

@@ -160,7 +160,8 @@ class request {
   }
   /// Adds a field to the request's JSON, verbatim, in place of one of the same name: `extra("top_p", "0.9")`. The
   /// fields that make the call what it is (`model`, `messages` or `input`, `stream`, `stream_options`; `system` or
-  /// `instructions` when there are system messages) cannot be replaced.
+  /// `instructions` when there are system messages) cannot be replaced, nor the limit on output, which is
+  /// reserved: use `limit_output`. It counts as part of the prompt, and `n` as so many answers.
   request& extra(std::string field, std::string json) {
     extra_fields.emplace_back(std::move(field), std::move(json));
     return *this;

@@ -21,6 +21,8 @@ namespace sluice::llm {
 /// without room in the gate's retry budget (`policy::retries`): then the first error is the result, and its message
 /// says why there was no other attempt.
 ///
+/// A date in `retry-after` is read by the answer's own `date`; without one it says nothing.
+///
 /// The wait before attempt n is random between 0 and `min(first_backoff * 2^(n-2), max_backoff)` (full jitter; Brooker,
 /// "Exponential Backoff and Jitter", 2015), or what the provider asks for and up to a tenth more: it is never cut
 /// short. No two calls of a client wake within 2.5 ms of each other.

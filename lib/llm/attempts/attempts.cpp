@@ -34,7 +34,6 @@ bool is_worth_another(const failure& why) noexcept {
     case errc::rate_limited:
     case errc::overloaded:
     case errc::provider_failed: return true;
-    case errc::provider_refused: return why.status == 408 || why.status == 409;
     default: return false;
   }
 }

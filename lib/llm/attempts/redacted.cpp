@@ -1,6 +1,6 @@
 #include "llm/attempts/redacted.hpp"
 
-#include <algorithm>
+#include "llm/errors/secret.hpp"
 
 namespace sluice::llm {
 
@@ -8,15 +8,12 @@ std::string redacted(std::string_view text, std::string_view secret, std::size_t
   if (secret.empty()) return std::string(text.substr(0, most));
   std::string clean;
   while (clean.size() < most) {
-    const std::size_t found = text.find(secret);
-    if (found == text.npos) break;
-    clean.append(text.substr(0, found));
+    const secret_place found = find_secret(text, secret);
+    clean.append(text.substr(0, found.begin));
+    text.remove_prefix(found.begin + found.length);
+    if (found.length == 0 || found.partial) break;
     clean += "[key]";
-    text.remove_prefix(found + secret.size());
   }
-  std::size_t cut = std::min(secret.size() - 1, text.size());
-  while (cut > 0 && !text.ends_with(secret.substr(0, cut))) --cut;
-  clean.append(text.substr(0, text.size() - cut));
   if (clean.size() > most) clean.resize(most);
   return clean;
 }

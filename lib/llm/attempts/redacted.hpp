@@ -8,7 +8,7 @@
 
 namespace sluice::llm {
 
-/// The first `most` bytes of `text`, with the secret blotted out wherever it stands. `text` may be the beginning of
+/// The first `most` bytes of `text`, with the secret blotted out wherever it stands, also escaped (`find_secret`). `text` may be the beginning of
 /// something longer: a part of the secret at its very end is left off.
 [[nodiscard]] std::string redacted(std::string_view text, std::string_view secret, std::size_t most);
 

@@ -161,6 +161,14 @@ void stream_call::take(std::string_view bytes) {
   if (kind_ == body_kind::events) return take_events(bytes);
   body_ += bytes;
   if (kind_ == body_kind::unknown) {
+    // All that came before is blank, and need not be looked at again.
+    if (trimmed(bytes).empty()) {
+      const std::size_t most = call_.where().options.max_event;
+      if (body_.size() <= most) return;
+      return fail(failure(errc::too_large,
+                          "the stream begins with more than " + std::to_string(most) + " bytes of white space (max_event)",
+                          call_phase::answering));
+    }
     const std::string_view start = without_mark(body_);
     if (start.empty()) return;
     kind_ = start.front() == '{' ? body_kind::document : start.front() == '<' ? body_kind::foreign : body_kind::events;

@@ -131,6 +131,10 @@ json_value request_check::opaque(const message& said, std::size_t at) {
 void request_check::add_extras(json_value& out, std::initializer_list<std::string_view> ours) {
   for (const auto& [field, text] : asked_.extra_fields) {
     if (std::find(ours.begin(), ours.end(), field) != ours.end()) refuse("extra: " + field + " cannot be replaced");
+    // What is sent is what was reserved.
+    if (field == "max_tokens" || field == "max_completion_tokens" || field == "max_output_tokens") {
+      refuse("extra: " + field + " would go past what is reserved; use limit_output (max_output_tokens)");
+    }
     auto value = parse_json(text);
     if (!value) refuse("extra: the value of " + field + " is not JSON, or too deep");
     out[field] = value ? *std::move(value) : json_value();

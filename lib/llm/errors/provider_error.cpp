@@ -19,6 +19,8 @@ errc kind_of(int status) noexcept {
     case 401:
     case 403: return errc::unauthorized;
     case 402: return errc::quota_exhausted;
+    case 408:
+    case 409: return errc::provider_failed;
     case 429: return errc::rate_limited;
     case 503:
     case 529: return errc::overloaded;

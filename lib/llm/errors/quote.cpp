@@ -1,5 +1,7 @@
 #include "llm/errors/quote.hpp"
 
+#include "llm/errors/secret.hpp"
+
 #include <cstddef>
 
 namespace sluice::llm {
@@ -31,11 +33,12 @@ std::string without_secret(std::string_view text, std::string_view secret) {
   if (secret.empty()) return std::string(text.substr(0, most_read));
   std::string clean;
   while (clean.size() < most_read) {
-    const std::size_t found = text.find(secret);
-    clean.append(text.substr(0, found));
-    if (found == text.npos) break;
+    const secret_place found = find_secret(text, secret);
+    clean.append(text.substr(0, found.begin));
+    if (found.partial) clean.append(text.substr(found.begin));
+    if (found.length == 0 || found.partial) break;
     clean += "[key]";
-    text.remove_prefix(found + secret.size());
+    text.remove_prefix(found.begin + found.length);
   }
   return clean;
 }

@@ -111,6 +111,10 @@ request_size character_estimator::measure(const request& asked) const {
   }
   seen.text += text(asked.format.name, by) + json(asked.format.schema, by);
 
+  for (const auto& [field, value] : asked.extra_fields) {
+    if (field != "n") seen.text += json(value, by);
+  }
+
   request_size size;
   size.text = add(whole_tokens(seen.text), times(tokens_per_message, static_cast<std::int64_t>(asked.messages.size())));
   size.attachments = seen.attachments;

@@ -88,6 +88,11 @@ bool helps_elsewhere(const failure& why) {
   return why.is(errc::refused) && why.refusal && why.refusal->reason() != reason::invalid_cost;
 }
 
+/// The provider's dialect cannot express the request; another one's may.
+bool cannot_say(const failure& why) noexcept {
+  return why.is(errc::invalid_argument) && why.phase == call_phase::preparing;
+}
+
 /// What the providers have said to one call, so far.
 class replies {
  public:
@@ -95,8 +100,9 @@ class replies {
     attempts_ += attempts_of(why);
     said_ += said_.empty() ? "" : "; ";
     said_ += name + ": " + why.message();
-    // A refusal of admission is the reason why it was not tried again, not why it failed.
-    if (!last_ || attempts_ == 0 || !why.is(errc::refused)) last_ = std::move(why);
+    // A refusal of admission, and a dialect that cannot say it, are the reason why it was not tried again, not why it
+    // failed.
+    if (!last_ || (!cannot_say(why) && (attempts_ == 0 || !why.is(errc::refused)))) last_ = std::move(why);
     ++count_;
   }
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
@@ -147,7 +153,7 @@ asio::awaitable<expected<T, failure>> routed(std::shared_ptr<route_table> table,
     }
     const failure& why = answered.error();
     here.failed(why);
-    const bool goes_on = helps_elsewhere(why) && table->now() < how.deadline;
+    const bool goes_on = (helps_elsewhere(why) || cannot_say(why)) && table->now() < how.deadline;
     if (why.is(errc::refused)) refusing.push_back(&over.gate());
     said.add(table->at(which).name, why);
     if (!goes_on || (how.max_attempts > 0 && said.attempts() >= how.max_attempts)) break;

@@ -216,7 +216,8 @@ boarding exchange_book::board(const std::string& key, const call_options& how) {
 }
 
 bool exchange_book::serves(const call_options& leaders, const call_options& callers) const {
-  if (leaders.finalising != callers.finalising || leaders.requeue_when_preempted != callers.requeue_when_preempted)
+  if (leaders.finalising != callers.finalising || leaders.requeue_when_preempted != callers.requeue_when_preempted ||
+      leaders.max_attempts != callers.max_attempts || leaders.reservation != callers.reservation)
     return false;
   if (leaders.workload == callers.workload) return true;
   const policy rules = over_.gate().current_policy();

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -134,6 +135,17 @@ TEST_CASE("what the provider says of another attempt wins over the status") {
   CHECK_FALSE(is_retried(status(429).with_header("x-should-retry", "false")));
   CHECK(is_retried(status(400).with_header("X-Should-Retry", "True")));
   CHECK(is_retried(status(500).with_header("x-should-retry", "maybe")));
+}
+
+TEST_CASE("a number of attempts that makes no sense is refused, and nothing is sent") {
+  for (const int number : {-1, 101, std::numeric_limits<int>::max(), std::numeric_limits<int>::min()}) {
+    CAPTURE(number);
+    patient f(with({}));
+    const failure last = failure_of(f, {.max_attempts = number});
+    CHECK(last.is(errc::invalid_argument));
+    CHECK(has(said(last), "call_options::max_attempts"));
+    CHECK(f.asked_at.empty());
+  }
 }
 
 TEST_CASE("as many attempts as the client says, or the call") {

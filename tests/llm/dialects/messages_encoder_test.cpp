@@ -183,6 +183,6 @@ TEST_CASE("what cannot be expressed is named, with advice") {
   for (const char* ours : {"model", "messages", "stream"}) {
     CHECK(refused(question().extra(ours, "1")).find(ours) != std::string::npos);
   }
-  CHECK(field(question().extra("thinking", R"({"type":"enabled","budget_tokens":2048})").extra("max_tokens", "5000"),
+  CHECK(field(question().extra("thinking", R"({"type":"enabled","budget_tokens":2048})").limit_output(5'000),
               "max_tokens") == "5000");
 }

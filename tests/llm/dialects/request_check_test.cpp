@@ -53,6 +53,10 @@ TEST_CASE("what holds in no dialect is named") {
       names(question().with_tool(tool("f", "", "{\"a\":" + std::string(1'000, '['))), "nested deeper than 512 levels"));
   CHECK(names(question().force_tool("g"), "forced_tool: no tool named 'g' is offered"));
   CHECK(refused(question().force_tool("g").extra("tools", "[]")).empty());
+  for (const char* limit : {"max_tokens", "max_completion_tokens", "max_output_tokens"}) {
+    CHECK(names(question().extra(limit, "5000"), limit));
+    CHECK(names(question().extra(limit, "5000"), "would go past what is reserved; use limit_output"));
+  }
   CHECK(names(question().extra("top_p", "0.9}"), "extra: the value of top_p is not JSON"));
   CHECK(names(question().extra("x", std::string(10'000, '[') + std::string(10'000, ']')), "extra: the value of x"));
 

@@ -103,8 +103,28 @@ TEST_CASE("a request that does not hold goes nowhere") {
   router routes(all_of(f));
   const auto call = f.start(routes.chat(sluice::llm::request("m")));
   CHECK(has_failed(call, errc::invalid_argument));
+  // Another dialect might have been able to say it; both were asked, and sent nothing.
   CHECK(f.asked(0) + f.asked(1) == 0);
-  CHECK(routes.statistics()[1].calls == 0);
+  CHECK(routes.statistics()[1].calls == 1);
+  CHECK(routes.statistics()[0].failed + routes.statistics()[1].failed == 0);
+}
+
+TEST_CASE("a provider that cannot be told the request is passed over, and does not hide what another one said") {
+  routes_fixture f(3);
+  auto providers = all_of(f);
+  // Without a name for the model its request does not hold.
+  providers[1].with_model("m", "");
+  router routes(std::move(providers));
+  f.at(0).add(scripted_exchange(500));
+  f.at(2).add(says("from c"));
+  CHECK(text_of(f.start(routes.chat(question()))) == "from c");
+
+  f.at(0).add(scripted_exchange(500));
+  f.at(2).add(scripted_exchange(500));
+  const auto failed = f.start(routes.chat(question(), {.max_attempts = 2}));
+  REQUIRE((failed->value && !*failed->value));
+  CHECK(failed->value->error().is(errc::provider_failed));
+  CHECK(failed->value->error().attempts == 2);
 }
 
 TEST_CASE("when nobody answers, the error is the last one's, and says what each of them said") {

@@ -310,6 +310,21 @@ TEST_CASE("a more urgent call is not dragged down by a queued batch call; a less
   CHECK(f.idle());
 }
 
+TEST_CASE("a call does not share what another one asked of its own exchange") {
+  call_fixture f;
+  single_flight shared(f.caller);
+  f.transport.on_request([](const auto&) { return plain(plain_answer).with_pause(); });
+  const auto plain_one = f.start(shared.chat(question()));
+  const auto patient = f.start(shared.chat(question(), {.max_attempts = 5}));
+  const auto too_large = f.start(shared.chat(question(), {.reservation = sluice::cost{.tokens = 1'000'000}}));
+  CHECK(failed(too_large, errc::refused));
+  CHECK(shared.statistics().leaders == 3);
+  f.transport.release_all();
+  f.run();
+  CHECK((answered(plain_one) && answered(patient)));
+  CHECK(f.idle());
+}
+
 TEST_CASE("a thousand followers") {
   call_fixture f;
   single_flight shared(f.caller);
