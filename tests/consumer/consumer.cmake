@@ -2,7 +2,7 @@
 
 # A user's own flags: sluice's headers are silent under them, and sluice adds none of its own.
 add_compile_options(-Wall -Wextra -Wpedantic -Werror)
-foreach(target sluice core config sim runtime http llm)
+foreach(target sluice core config sim runtime http llm agent)
   foreach(property INTERFACE_COMPILE_OPTIONS INTERFACE_LINK_OPTIONS INTERFACE_COMPILE_DEFINITIONS)
     get_target_property(leaked sluice::${target} ${property})
     if(leaked)

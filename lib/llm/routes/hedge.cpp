@@ -22,8 +22,9 @@ hedge_options checked(const hedge_options& options) {
   return options;
 }
 
-std::int64_t taken_by(const reply& answer) { return answer.usage.input_tokens + answer.usage.output_tokens; }
-std::int64_t taken_by(const any_stream& answer) { return taken_by(answer.result()); }
+std::int64_t tokens_of(const token_usage& taken) { return taken.input_tokens + taken.output_tokens; }
+std::int64_t taken_by(const reply& answer) { return tokens_of(answer.usage); }
+std::int64_t taken_by(const any_stream& answer) { return tokens_of(answer.result().usage); }
 
 asio::awaitable<expected<reply, failure>> ask(any_client from, request what, call_options how) {
   return from.chat(std::move(what), how);
@@ -33,9 +34,7 @@ asio::awaitable<expected<reply, failure>> ask(any_client from, request what, cal
 template <typename T>
 std::int64_t wasted_by(const typename race<T>::lane& loser) {
   if (!loser.answered) return 0;
-  if (*loser.answered) return taken_by(**loser.answered);
-  const auto& partial = loser.answered->error().partial;
-  return partial ? taken_by(*partial) : 0;
+  return *loser.answered ? taken_by(**loser.answered) : tokens_of(loser.answered->error().usage);
 }
 
 template <typename T>

@@ -2,7 +2,7 @@
 /// `race`: two attempts at once, of which the first that succeeds wins.
 #pragma once
 
-#include "llm/routes/waiting_call.hpp"
+#include "runtime/waiting_call.hpp"
 
 #include <sluice/core/expected.hpp>
 #include <sluice/llm/failure.hpp>
@@ -32,7 +32,7 @@ namespace sluice::llm::detail {
 /// instant has come, or nothing runs any more: a winner cancels the other attempt and waits until that has stopped, and
 /// so does the caller's cancellation.
 template <typename T>
-class race final : public waiting_call {
+class race final : public sluice::detail::waiting_call {
  public:
   using result = expected<T, failure>;
 
@@ -47,7 +47,7 @@ class race final : public waiting_call {
   static constexpr std::size_t nobody = static_cast<std::size_t>(-1);
 
   race(const asio::any_io_executor& executor, time_source& time)
-      : waiting_call(time), time_(time), strand_(asio::make_strand(executor)) {}
+      : sluice::detail::waiting_call(time), time_(time), strand_(asio::make_strand(executor)) {}
 
   /// Lets attempt `number` (0 or 1) run, unless it has been decided that none is needed.
   void start(std::size_t number, asio::awaitable<result> work) {

@@ -2,7 +2,7 @@
 /// `shared_exchange`: one exchange that several callers wait for; `exchange_book`: those that may be joined.
 #pragma once
 
-#include "llm/routes/waiting_call.hpp"
+#include "runtime/waiting_call.hpp"
 
 #include <sluice/llm/any_client.hpp>
 #include <sluice/llm/single_flight.hpp>
@@ -25,9 +25,10 @@ namespace sluice::llm::detail {
 class shared_exchange;
 
 /// One caller of a shared exchange. Its members are guarded by the book's mutex.
-class seat final : public waiting_call {
+class seat final : public sluice::detail::waiting_call {
  public:
-  seat(time_source& time, std::shared_ptr<shared_exchange> of) noexcept : waiting_call(time), of_(std::move(of)) {}
+  seat(time_source& time, std::shared_ptr<shared_exchange> of) noexcept
+      : sluice::detail::waiting_call(time), of_(std::move(of)) {}
 
  private:
   friend class shared_exchange;

@@ -11,7 +11,7 @@ namespace {
 
 using detail::boarding;
 using detail::exchange_book;
-using ending = detail::waiting_call::ending;
+using ending = sluice::detail::waiting_call::ending;
 
 std::string key_of(const request& what, const call_options& options, sharing_scope scope, bool streamed) {
   std::string key(streamed ? "s" : "c");

@@ -17,7 +17,7 @@
 #include <mutex>
 #include <optional>
 
-namespace sluice::llm::detail {
+namespace sluice::detail {
 
 /// Owned by a shared pointer. One coroutine waits at a time, and is resumed on its own executor, never within a call
 /// into this. No lock of this is held while `leave` runs.
@@ -70,4 +70,4 @@ class waiting_call : public time_source::entry, public context_hook, public std:
   time_source* clock_;
 };
 
-}  // namespace sluice::llm::detail
+}  // namespace sluice::detail

@@ -1,4 +1,4 @@
-#include "llm/routes/waiting_call.hpp"
+#include "runtime/waiting_call.hpp"
 
 #include <asio/associated_cancellation_slot.hpp>
 #include <asio/associated_executor.hpp>
@@ -8,7 +8,7 @@
 
 #include <utility>
 
-namespace sluice::llm::detail {
+namespace sluice::detail {
 
 waiting_call::~waiting_call() {
   detach();
@@ -114,4 +114,4 @@ void waiting_call::context_gone() noexcept {
   work = std::exchange(work_, {});
 }
 
-}  // namespace sluice::llm::detail
+}  // namespace sluice::detail

@@ -1,4 +1,4 @@
-#include "llm/routes/waiting_call.hpp"
+#include "runtime/waiting_call.hpp"
 
 #include <sluice/testing/manual_time_source.hpp>
 
@@ -18,7 +18,7 @@
 
 using namespace std::chrono_literals;
 using sluice::instant;
-using sluice::llm::detail::waiting_call;
+using sluice::detail::waiting_call;
 using ending = waiting_call::ending;
 
 namespace {

@@ -1,0 +1,29 @@
+/// \file
+/// `run_tools`: the loop of an agent: the model, its tools, the model again, until there is an answer or a limit.
+#pragma once
+
+#include <sluice/agent/loop_options.hpp>
+#include <sluice/agent/run_result.hpp>
+#include <sluice/agent/run_scope.hpp>
+#include <sluice/agent/toolbox.hpp>
+#include <sluice/llm/any_client.hpp>
+#include <sluice/llm/conversation.hpp>
+
+#include <asio/awaitable.hpp>
+
+namespace sluice::agent {
+
+/// Asks the model for what `talk` holds, carries out the tools that it calls, tells it their results, and asks again: until it
+/// answers, or a limit is reached (turns, the run's budget or its deadline), or it fails, or the run is cancelled.
+///
+/// Everything is paid by `run`. No permit is held while tools run. Each request leaves room for its answer within what the run can still
+/// pay. `talk` gets the model's answers and the tools' results, exactly one for each call whatever happened, so that it can be sent again.
+///
+/// Completes when there is a result; it never throws but for a cancellation, after which the caller's next `co_await` throws.
+/// Cancellation: terminal: the exchange is closed, tools are cancelled, and the result says `run_stop::cancelled`, with what there is.
+/// Thread safety: one loop per conversation at a time; several loops may share run, client and toolbox.
+/// Lifetime: all that is referred to must live until it completes.
+[[nodiscard]] asio::awaitable<run_result> run_tools(run_scope& run, llm::any_client model, llm::conversation& talk,
+                                                    toolbox& tools, loop_options how);
+
+}  // namespace sluice::agent

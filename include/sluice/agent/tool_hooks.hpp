@@ -1,0 +1,35 @@
+/// \file
+/// `tool_hooks`: who is asked before a tool runs, and told after it.
+#pragma once
+
+#include <sluice/agent/run_scope.hpp>
+#include <sluice/agent/tool_result.hpp>
+#include <sluice/core/error.hpp>
+#include <sluice/core/expected.hpp>
+#include <sluice/llm/tool_call.hpp>
+
+#include <asio/awaitable.hpp>
+
+#include <functional>
+
+namespace sluice::agent {
+
+/// All may be empty. They are called on the strand of the tool calls, so never two at once for one turn; what they throw
+/// counts as a refusal by `before` and `approve`, and is dropped by the others. A plain value.
+class tool_hooks {
+ public:
+  tool_hooks() = default;
+
+  /// Before a call that is valid, and before it is paid for: an error refuses it, and the model is told its message.
+  std::function<asio::awaitable<expected<void, error>>(run_scope&, const llm::tool_call&)> before;
+  /// For tools marked `needs_approval`, after `before`: whether a person, or a rule, lets it. While it is asked the call
+  /// holds nothing: no width, no place at its tool.
+  std::function<asio::awaitable<bool>(run_scope&, const llm::tool_call&)> approve;
+  /// After the handler: may change what the model is told, or make an error of it.
+  std::function<asio::awaitable<void>(run_scope&, tool_result&)> after;
+  /// A handler begins; a call has its result. They watch, and do not wait.
+  std::function<void(const llm::tool_call&)> started;
+  std::function<void(const tool_result&)> finished;
+};
+
+}  // namespace sluice::agent
