@@ -3,6 +3,7 @@
 /// `single_flight`).
 #pragma once
 
+#include <sluice/core/cost.hpp>
 #include <sluice/core/expected.hpp>
 #include <sluice/llm/any_stream.hpp>
 #include <sluice/llm/client_options.hpp>
@@ -19,7 +20,7 @@
 
 namespace sluice::llm {
 
-/// Refers to something with the `chat`, `stream` and `gate` of a `client`; it owns nothing, and what it refers to must
+/// Refers to something with the `chat`, `stream`, `estimate` and `gate` of a `client`; it owns nothing, and what it refers to must
 /// outlive it. Cheap to copy. So that what stands before clients can stand before each other: a `single_flight` over a
 /// `hedge` over a `router`.
 ///
@@ -38,12 +39,16 @@ class any_client {
   [[nodiscard]] asio::awaitable<expected<any_stream, failure>> stream(request what, call_options options = {}) const {
     return how_->stream(who_, std::move(what), options);
   }
+  [[nodiscard]] expected<cost, failure> estimate(const request& what, const call_options& options = {}) const {
+    return how_->estimate(who_, what, options);
+  }
   [[nodiscard]] bulkhead& gate() const noexcept { return how_->gate(who_); }
 
  private:
   struct operations {
     asio::awaitable<expected<reply, failure>> (*chat)(void*, request, call_options);
     asio::awaitable<expected<any_stream, failure>> (*stream)(void*, request, call_options);
+    expected<cost, failure> (*estimate)(const void*, const request&, const call_options&);
     bulkhead& (*gate)(void*) noexcept;
   };
 
@@ -61,6 +66,9 @@ class any_client {
       },
       [](void* who, request what, call_options options) {
         return open(*static_cast<Client*>(who), std::move(what), options);
+      },
+      [](const void* who, const request& what, const call_options& options) {
+        return static_cast<const Client*>(who)->estimate(what, options);
       },
       [](void* who) noexcept -> bulkhead& { return static_cast<Client*>(who)->gate(); }};
 

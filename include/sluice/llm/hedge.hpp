@@ -2,6 +2,7 @@
 /// `hedge`: a second attempt beside one that takes longer than most; the first answer wins.
 #pragma once
 
+#include <sluice/core/cost.hpp>
 #include <sluice/core/error.hpp>
 #include <sluice/core/expected.hpp>
 #include <sluice/core/time.hpp>
@@ -91,6 +92,8 @@ class hedge {
   /// The delay that a call would have now; nothing: it would not be hedged.
   [[nodiscard]] std::optional<duration> delay(std::string_view model, bool streamed) const;
 
+  /// As `client::estimate`, of the first attempt alone.
+  [[nodiscard]] expected<cost, failure> estimate(const request& what, const call_options& options = {}) const;
   /// The first attempt's.
   [[nodiscard]] bulkhead& gate() const noexcept;
   [[nodiscard]] hedge_statistics statistics() const;

@@ -2,6 +2,7 @@
 /// `router`: several providers as one: the first healthy one answers, and another one when it fails.
 #pragma once
 
+#include <sluice/core/cost.hpp>
 #include <sluice/core/error.hpp>
 #include <sluice/core/expected.hpp>
 #include <sluice/core/time.hpp>
@@ -156,6 +157,9 @@ class router {
   /// As `client::stream`, but completes when the first event is there: until then another provider may take over.
   [[nodiscard]] asio::awaitable<expected<any_stream, failure>> stream(request what, call_options options = {});
 
+  /// What the provider that such a call would ask first would reserve for it (`client::estimate`); by weight, the first of those that
+  /// it may ask.
+  [[nodiscard]] expected<cost, failure> estimate(const request& what, const call_options& options = {}) const;
   /// The first provider's.
   [[nodiscard]] bulkhead& gate() const noexcept;
   /// In the order of the providers.

@@ -2,6 +2,7 @@
 /// `single_flight`: identical requests in flight share one exchange.
 #pragma once
 
+#include <sluice/core/cost.hpp>
 #include <sluice/core/expected.hpp>
 #include <sluice/llm/any_client.hpp>
 #include <sluice/llm/any_stream.hpp>
@@ -100,6 +101,8 @@ class single_flight {
   [[nodiscard]] asio::awaitable<expected<any_stream, failure>> stream(request what, call_options options = {},
                                                                       sharing how = sharing::shared);
 
+  /// As `client::estimate`, as if the call had an exchange of its own.
+  [[nodiscard]] expected<cost, failure> estimate(const request& what, const call_options& options = {}) const;
   [[nodiscard]] bulkhead& gate() const noexcept;
   [[nodiscard]] single_flight_statistics statistics() const;
 

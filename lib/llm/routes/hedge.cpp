@@ -133,6 +133,10 @@ std::optional<duration> hedge::delay(std::string_view model, bool streamed) cons
   return book_->delay(model, streamed);
 }
 
+expected<cost, failure> hedge::estimate(const request& what, const call_options& options) const {
+  return first_.estimate(what, options);
+}
+
 bulkhead& hedge::gate() const noexcept { return first_.gate(); }
 
 hedge_statistics hedge::statistics() const { return book_->statistics(); }

@@ -30,12 +30,11 @@ void route_table::shuffle(std::vector<std::size_t>& some) {
   }
 }
 
-std::vector<std::size_t> route_table::order(const call_options& how) {
+// Those that are healthy; when none is, the one that rests for the shortest time.
+std::vector<std::size_t> route_table::askable(const call_options& how, instant present) const {
   const bool bound = how.run != run_id{};
   std::vector<std::size_t> healthy;
   std::optional<std::size_t> soonest;
-  const instant present = now();
-  const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const entry& each = entries_[i];
     if (bound && &each.what.over.gate() != &gate()) continue;
@@ -43,9 +42,23 @@ std::vector<std::size_t> route_table::order(const call_options& how) {
     if (!soonest || each.health.rests_until() < entries_[*soonest].health.rests_until()) soonest = i;
   }
   if (healthy.empty()) return {*soonest};
-  if (options_.order == routing::weighted) shuffle(healthy);
-  if (how.kind == attempt::hedge) return {healthy[healthy.size() > 1 ? 1 : 0]};
   return healthy;
+}
+
+std::vector<std::size_t> route_table::order(const call_options& how) {
+  const instant present = now();
+  const std::lock_guard lock(mutex_);
+  auto some = askable(how, present);
+  if (options_.order == routing::weighted) shuffle(some);
+  if (how.kind == attempt::hedge) return {some[some.size() > 1 ? 1 : 0]};
+  return some;
+}
+
+std::size_t route_table::first(const call_options& how) const {
+  const instant present = now();
+  const std::lock_guard lock(mutex_);
+  const auto some = askable(how, present);
+  return some[how.kind == attempt::hedge && some.size() > 1 ? 1 : 0];
 }
 
 std::optional<visit> route_table::begin(std::size_t which, bool anyway) {

@@ -22,6 +22,8 @@ class route_table {
 
   /// Which providers a call asks, in turn; at least one.
   [[nodiscard]] std::vector<std::size_t> order(const call_options& how);
+  /// The one that a call asks first, as long as no weights are drawn.
+  [[nodiscard]] std::size_t first(const call_options& how) const;
   /// A call goes to it; nothing when it is not available, unless it is to be asked `anyway`.
   [[nodiscard]] std::optional<visit> begin(std::size_t which, bool anyway);
   // What came of it:
@@ -49,6 +51,7 @@ class route_table {
     provider_statistics counts;
   };
 
+  [[nodiscard]] std::vector<std::size_t> askable(const call_options& how, instant present) const;
   [[nodiscard]] double draw();
   void shuffle(std::vector<std::size_t>& some);
 

@@ -217,6 +217,16 @@ asio::awaitable<expected<any_stream, failure>> router::stream(request what, call
   return routed<any_stream, detail::begin_stream>(table_, std::move(what), options);
 }
 
+expected<cost, failure> router::estimate(const request& what, const call_options& options) const {
+  const std::size_t which = table_->first(options);
+  const any_client over = table_->at(which).over;
+  const std::string& model = table_->model_at(which, what.model);
+  if (model == what.model) return over.estimate(what, options);
+  request asked = what;
+  asked.model = model;
+  return over.estimate(asked, options);
+}
+
 bulkhead& router::gate() const noexcept { return table_->gate(); }
 
 std::vector<provider_statistics> router::statistics() const { return table_->statistics(); }

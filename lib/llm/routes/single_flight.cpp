@@ -177,6 +177,10 @@ single_flight::single_flight(any_client over, single_flight_options options)
 
 single_flight::~single_flight() = default;
 
+expected<cost, failure> single_flight::estimate(const request& what, const call_options& options) const {
+  return over_.estimate(what, options);
+}
+
 bulkhead& single_flight::gate() const noexcept { return over_.gate(); }
 
 single_flight_statistics single_flight::statistics() const { return book_->statistics(); }

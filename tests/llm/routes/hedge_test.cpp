@@ -305,6 +305,20 @@ TEST_CASE("what a loser had answered is counted as wasted") {
   CHECK(f.idle());
 }
 
+TEST_CASE("what a loser had taken counts as wasted, however it ended") {
+  routes_fixture f(2);
+  hedge hedged(f.caller(0), f.caller(1), fixed());
+  // Its first byte has come, and with it the prompt has been processed.
+  f.at(0).add(plain("{\"choices\":").with_silence());
+  f.at(1).add(says("second"));
+  const auto call = f.start(hedged.chat(question()));
+  f.advance(100ms);
+  CHECK(text_of(call) == "second");
+  CHECK(f.gate(0).statistics().all.consumed_tokens_total == 1'004);
+  CHECK(hedged.statistics().wasted_tokens == 1'004);
+  CHECK(f.idle());
+}
+
 TEST_CASE("options that do not hold") {
   routes_fixture f(1);
   const auto message = [&](const hedge_options& options) {
@@ -347,4 +361,15 @@ TEST_CASE("a loop that goes first takes a hedged call with it") {
   CHECK(transport.open() == 0);
   CHECK(gate.statistics().all.in_flight == 0);
   time.advance(1h);
+}
+
+TEST_CASE("what a call would reserve is what its first attempt would") {
+  routes_fixture f(2);
+  sluice::llm::client_options dear = once();
+  dear.estimator = [](const sluice::llm::request&) { return sluice::cost{.tokens = 9'000}; };
+  sluice::llm::client second(f.at(1), f.gate(1), dear);
+  const hedge hedged(f.caller(0), second, fixed());
+  CHECK(hedged.estimate(question())->tokens == question_tokens);
+  const hedge other_way(second, f.caller(0), fixed());
+  CHECK(other_way.estimate(question())->tokens == 9'000);
 }

@@ -441,3 +441,27 @@ TEST_CASE("settings that do not hold") {
   CHECK(with([](health_policy& h) { h.max_rest = duration(-1); }).find("max_rest") != std::string::npos);
   CHECK(with([](health_policy& h) { h.least_patience = duration(-1); }).find("least_patience") != std::string::npos);
 }
+
+TEST_CASE("what a call would reserve is what the provider that it asks first says, by its own name for the model") {
+  routes_fixture f(2);
+  sluice::llm::client_options by_name = once();
+  by_name.estimator = [](const sluice::llm::request& what) {
+    return sluice::cost{.tokens = what.model == "own" ? 77 : 55};
+  };
+  sluice::llm::client second(f.at(1), f.gate(1), by_name);
+  std::vector<provider> both = all_of(f);
+  both[1] = provider("b", second).with_model("m", "own");
+  router routes(std::move(both), {.health = {.failures = 1, .first_rest = 1s, .jitter = 0}});
+  CHECK(routes.estimate(question())->tokens == question_tokens);
+  CHECK(routes.estimate(question(), {.kind = sluice::attempt::hedge})->tokens == 77);
+  CHECK(any_client(routes).estimate(question(), {.reservation = sluice::cost{.tokens = 9}})->tokens == 9);
+
+  f.at(0).add(error_of(500));
+  f.at(1).add(says("from b"));
+  CHECK(text_of(f.start(routes.chat(question()))) == "from b");
+  CHECK(routes.estimate(question())->tokens == 77);
+  CHECK(routes.estimate(sluice::llm::request("other").user("q"))->tokens == 55);
+  f.advance(1s);
+  CHECK(routes.estimate(question())->tokens == question_tokens);
+  CHECK(routes.estimate(question(), {.reservation = sluice::cost{.tokens = -1}}).error().is(errc::invalid_argument));
+}

@@ -424,3 +424,10 @@ TEST_CASE("the gate and all that stands on it go before the loop in which calls 
   }
   CHECK_FALSE(ended);
 }
+
+TEST_CASE("what a call would reserve is what an exchange of its own would") {
+  call_fixture f;
+  const single_flight shared(f.caller);
+  CHECK(shared.estimate(question())->tokens == question_tokens);
+  CHECK(shared.estimate(question(), {.reservation = sluice::cost{.tokens = 5}})->tokens == 5);
+}
