@@ -15,6 +15,7 @@ namespace {
 event_result result_of(request_id id) { return {id != request_id{}, id, {}}; }
 event_result result_of(bool done) { return {done, {}, {}}; }
 event_result result_of(const expected<void, error>& done) { return {done.has_value(), {}, {}}; }
+event_result result_of(const expected<void, charge_refusal>& done) { return {done.has_value(), {}, {}}; }
 event_result result_of(const expected<run_id, error>& opened) {
   return {opened.has_value(), {}, opened ? *opened : run_id{}};
 }
@@ -94,6 +95,11 @@ expected<void, error> admission::extend_run(run_id id, const spending& more, ins
   const auto call = [&] { return state_->extend_run(id, more, now, out); };
   return log_ == nullptr ? call() : logged(events::extend_run{id, more}, now, out, call);
 }
+expected<void, charge_refusal> admission::charge_run(run_id id, const spending& what, instant now, effects& out) {
+  const auto call = [&] { return state_->charge_run(id, what, now, out); };
+  return log_ == nullptr ? call() : logged(events::charge_run{id, what}, now, out, call);
+}
+bool admission::thresholds_untold() const noexcept { return state_->thresholds_untold(); }
 bool admission::close_run(run_id id, instant now, effects& out) {
   const auto call = [&] { return state_->close_run(id, now, out); };
   return log_ == nullptr ? call() : logged(events::close_run{id}, now, out, call);

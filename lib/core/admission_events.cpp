@@ -267,8 +267,11 @@ bool admission::state::finish(request_id id, ending how, const std::optional<usa
   }
   if (which.detailed) {
     const detail& more = detail_of(id.index);
-    const spending cost = known ? spending{consumed, 1, price_of(more.model, held.used.input_tokens, held.used.output_tokens)}
-                                : spending{which.tokens, 1, more.money};
+    spending cost{.tokens = which.tokens, .calls = 1, .money = more.money};
+    if (known) {
+      cost.tokens = consumed;
+      cost.money = price_of(more.model, held.used.input_tokens, held.used.output_tokens);
+    }
     settle_price(id.index, cost, out);
   }
   grants_.give(which.grant);

@@ -47,6 +47,7 @@ constraint admission::state::bound_of(const budget_verdict& verdict) noexcept {
   switch (verdict.axis) {
     case budget_axis::tokens: return constraint::budget_tokens;
     case budget_axis::calls: return constraint::budget_calls;
+    case budget_axis::tool_calls: return constraint::budget_tool_calls;
     case budget_axis::money: break;
   }
   return constraint::budget_money;
@@ -143,6 +144,7 @@ void admission::state::describe(const candidate& what, constraint bound, decisio
     case constraint::tenant_output: set_rate(tenants_[what.tenant].rates, rate_axis::output, what.charge().output); break;
     case constraint::budget_tokens:
     case constraint::budget_calls:
+    case constraint::budget_tool_calls:
     case constraint::budget_money: {
       if (what.run == no_run) break;
       const budget_verdict verdict = runs_.check(what.run, what.price(), what.finalising);

@@ -22,6 +22,19 @@ expected<void, error> admission::state::extend_run(run_id id, const spending& mo
   return {};
 }
 
+expected<void, charge_refusal> admission::state::charge_run(run_id id, const spending& what, instant now,
+                                                            effects& out) {
+  if (auto done = runs_.charge(id, what); !done) {
+    if (rules_.observe && done.error().code() == errc::refused) return {};
+    return done;
+  }
+  advance(now);
+  keep_thresholds();
+  unpark_eased(out);
+  settle(out);
+  return {};
+}
+
 bool admission::state::close_run(run_id id, instant now, effects& out) {
   const std::uint32_t node = runs_.find_open(id);
   if (node == no_run) return false;
@@ -45,7 +58,7 @@ bool admission::state::close_run(run_id id, instant now, effects& out) {
 
 void admission::state::flush_thresholds(effects& out) {
   for (const budget_crossing& each : pending_) {
-    out.list.push_back({effect::kind::budget_threshold, each.percent, {}, each.tag, {}});
+    out.list.push_back({effect::kind::budget_threshold, each.percent, {each.who.index, each.who.generation}, each.tag, {}});
   }
   pending_.clear();
 }

@@ -62,6 +62,8 @@ class admission::state {
   void report_limits(const provider_limits& said, instant now, effects& out);
   expected<run_id, error> open_run(const run_options& what);
   expected<void, error> extend_run(run_id id, const spending& more, instant now, effects& out);
+  expected<void, charge_refusal> charge_run(run_id id, const spending& what, instant now, effects& out);
+  [[nodiscard]] bool thresholds_untold() const noexcept { return !pending_.empty(); }
   bool close_run(run_id id, instant now, effects& out);
 
   [[nodiscard]] std::optional<run_balance> balance(run_id id) const { return runs_.balance(id); }

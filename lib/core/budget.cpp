@@ -1,17 +1,17 @@
 #include "core/budget.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 namespace sluice::core {
 namespace {
 
 using amounts = std::array<wide, budget_axis_count>;
-constexpr std::array<const char*, budget_axis_count> axis_names{"tokens", "calls", "money"};
 constexpr std::array<std::int64_t spending::*, budget_axis_count> axis_members{&spending::tokens, &spending::calls,
-                                                                               &spending::money};
+                                                                               &spending::tool_calls, &spending::money};
 
-amounts widened(const spending& some) noexcept { return {some.tokens, some.calls, some.money}; }
+amounts widened(const spending& some) noexcept { return {some.tokens, some.calls, some.tool_calls, some.money}; }
 
 std::int64_t narrowed(wide amount) noexcept {
   return static_cast<std::int64_t>(std::clamp<wide>(amount, -wide{unlimited}, unlimited));
@@ -24,16 +24,22 @@ unexpected<error> wrong(errc code, const std::string& field, const std::string& 
   return unexpected<error>(error(code, field + ": " + what));
 }
 
-/// Names the first negative number.
-expected<void, error> check_signs(const char* field, const spending& some) {
+std::string field(const char* of, std::size_t axis) {
+  return std::string(of) + "." + std::string(to_string(static_cast<budget_axis>(axis)));
+}
+
+std::optional<std::size_t> first_negative(const spending& some) noexcept {
   for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
-    const std::int64_t value = some.*axis_members[axis];
-    if (value < 0) {
-      return wrong(errc::invalid_argument, std::string(field) + "." + axis_names[axis],
-                   "must not be negative, is " + std::to_string(value));
-    }
+    if (some.*axis_members[axis] < 0) return axis;
   }
-  return {};
+  return std::nullopt;
+}
+
+expected<void, error> check_signs(const char* of, const spending& some) {
+  const auto axis = first_negative(some);
+  if (!axis) return {};
+  return wrong(errc::invalid_argument, field(of, *axis),
+               "must not be negative, is " + std::to_string(some.*axis_members[*axis]));
 }
 
 /// What of a limit reaches a threshold; of a limit of zero, anything at all.
@@ -64,7 +70,19 @@ amounts carved(const run_node& which) noexcept {
   return sum;
 }
 
-spending limit_of(const run_options& what) noexcept { return {what.limit.tokens, what.limit.calls, what.limit.money}; }
+void note_carve(run_node& payer, const amounts& sum, int times) noexcept {
+  for (std::size_t axis = 0; axis < budget_axis_count; ++axis) payer.accounts[axis].carved += times * sum[axis];
+}
+
+spending limit_of(const run_options& what) noexcept {
+  return {what.limit.tokens, what.limit.calls, what.limit.tool_calls, what.limit.money};
+}
+
+amounts spent_by(const run_node& which) noexcept {
+  amounts sum{};
+  for (std::size_t axis = 0; axis < budget_axis_count; ++axis) sum[axis] = which.accounts[axis].spent;
+  return sum;
+}
 
 }  // namespace
 
@@ -112,7 +130,10 @@ expected<run_id, error> budget::open(const run_options& what, std::uint64_t rank
     }
   }
   renew_marks(made);
-  if (is_carved) set_aside(nodes_[*parent], carved(made));
+  if (is_carved) {
+    set_aside(nodes_[*parent], carved(made));
+    for (run_node* payer = &nodes_[*parent]; payer != nullptr; payer = payer->payer) note_carve(*payer, carved(made), 1);
+  }
   ++kept_;
   return id_of(index);
 }
@@ -123,9 +144,9 @@ expected<std::uint32_t, error> budget::find_parent(const run_options& what) cons
       const std::int64_t limit = limit_of(what).*axis_members[axis];
       const std::int64_t reserve = what.finalise_reserve.*axis_members[axis];
       if (reserve > limit) {
-        return wrong(errc::invalid_argument, std::string("finalise_reserve.") + axis_names[axis],
-                     number(reserve) + " is above the limit of " + number(limit) + "; lower it or raise limit." +
-                         axis_names[axis]);
+        return wrong(errc::invalid_argument, field("finalise_reserve", axis),
+                     number(reserve) + " is above the limit of " + number(limit) + "; lower it or raise " +
+                         field("limit", axis));
       }
     }
     return no_run;
@@ -137,7 +158,7 @@ expected<std::uint32_t, error> budget::find_parent(const run_options& what) cons
   for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
     const std::int64_t reserve = what.finalise_reserve.*axis_members[axis];
     if (reserve == 0) continue;
-    return wrong(errc::invalid_argument, std::string("finalise_reserve.") + axis_names[axis],
+    return wrong(errc::invalid_argument, field("finalise_reserve", axis),
                  number(reserve) + " asked below " + name(what.parent) + "; only a root run can have one");
   }
   if (nodes_[parent].depth == most_depth) {
@@ -158,7 +179,7 @@ expected<void, error> budget::could_carve(std::uint32_t parent, const spending& 
     for (const run_node* payer = &nodes_[parent]; payer != nullptr; payer = payer->payer) {
       const std::int64_t held = payer->accounts[axis].limit;
       if (held == unlimited) continue;
-      return wrong(errc::refused, std::string("limit.") + axis_names[axis],
+      return wrong(errc::refused, field("limit", axis),
                    "unlimited cannot be carved out of the " + number(held) + " of " + name(id_of(payer->index)) +
                        "; set a limit");
     }
@@ -166,7 +187,7 @@ expected<void, error> budget::could_carve(std::uint32_t parent, const spending& 
   const budget_verdict found = check(parent, asked, false);
   if (found.what == budget_verdict::kind::ok) return {};
   const auto axis = static_cast<std::size_t>(found.axis);
-  return wrong(errc::refused, std::string("limit.") + axis_names[axis],
+  return wrong(errc::refused, field("limit", axis),
                number(asked.*axis_members[axis]) + " asked, " + name(id_of(found.node)) + " has " +
                    number(found.available) + " left to set aside of " + number(found.limit) +
                    "; lower the limit or extend that run");
@@ -232,13 +253,18 @@ std::optional<run_balance> budget::balance(run_id id) const noexcept {
     told.spent.*member = narrowed(own.spent);
     told.reserved.*member = narrowed(own.reserved());
     wide least = unlimited;
+    wide least_later = unlimited;
     for (const run_node* payer = &nodes_[node]; payer != nullptr; payer = payer->payer) {
       const budget_account& account = payer->accounts[axis];
       if (account.limit == unlimited) continue;
-      least = std::min(least, account.limit - account.finalise_reserve - account.committed);
+      const wide limit = wide{account.limit} - account.finalise_reserve;
+      least = std::min(least, limit - account.committed);
+      least_later = std::min(least_later, limit - account.spent - account.carved);
     }
     told.remaining.*member = narrowed(std::max<wide>(least, 0));
+    told.payable.*member = narrowed(std::max<wide>(least_later, 0));
   }
+  if (nodes_[node].told != 0) told.crossed = thresholds[nodes_[node].told - 1U];
   return told;
 }
 
@@ -283,6 +309,37 @@ void budget::settle(std::uint32_t node, const spending& reserved, const spending
   collect(node);
 }
 
+expected<void, charge_refusal> budget::charge(run_id id, const spending& what) {
+  start_event();
+  charge_refusal why;
+  why.who = id;
+  if (const auto axis = first_negative(what)) {
+    why.why = charge_refusal::cause::negative;
+    why.axis = static_cast<budget_axis>(*axis);
+    why.asked = what.*axis_members[*axis];
+    return unexpected<charge_refusal>(why);
+  }
+  const std::uint32_t node = find(id);
+  if (node == no_run) {
+    why.why = charge_refusal::cause::not_open;
+    return unexpected<charge_refusal>(why);
+  }
+  const budget_verdict found = check(node, what, false);
+  if (found.what == budget_verdict::kind::ok) {
+    pay(nodes_[node], {}, widened(what));
+    return {};
+  }
+  const bool exhausted = found.what == budget_verdict::kind::exhausted;
+  why = {exhausted ? charge_refusal::cause::exhausted : charge_refusal::cause::set_aside,
+         found.axis,
+         id_of(found.node),
+         found.limit,
+         found.available,
+         found.shortfall,
+         what.*axis_members[static_cast<std::size_t>(found.axis)]};
+  return unexpected<charge_refusal>(why);
+}
+
 void budget::set_aside(run_node& lowest, const amounts& asked) noexcept {
   for (run_node* payer = &lowest; payer != nullptr; payer = payer->payer) {
     bool marked = false;
@@ -311,7 +368,7 @@ void budget::pay(run_node& lowest, const amounts& reserved, const amounts& used)
 
 void budget::tell_thresholds(run_node& which) noexcept {
   while (which.told < thresholds.size() && reached(which, thresholds[which.told])) {
-    crossings_[crossed_++] = {which.tag, thresholds[which.told++]};
+    crossings_[crossed_++] = {which.tag, thresholds[which.told++], id_of(which.index)};
   }
   renew_marks(which);
 }
@@ -322,7 +379,8 @@ void budget::collect(std::uint32_t node) noexcept {
     if (ended.open || ended.in_flight != 0 || ended.children != 0) return;
     const std::uint32_t parent = ended.parent;
     if (ended.funding == run_funding::carve) {
-      pay(nodes_[parent], carved(ended), {ended.accounts[0].spent, ended.accounts[1].spent, ended.accounts[2].spent});
+      pay(nodes_[parent], carved(ended), spent_by(ended));
+      for (run_node* payer = &nodes_[parent]; payer != nullptr; payer = payer->payer) note_carve(*payer, carved(ended), -1);
     }
     if (parent != no_run) --nodes_[parent].children;
     --ended.top->closed_kept;

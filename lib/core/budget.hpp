@@ -20,10 +20,6 @@ namespace sluice::core {
 /// No run, in the place of its index.
 inline constexpr std::uint32_t no_run = 0xffff'ffff;
 
-/// What is spent.
-enum class budget_axis : std::uint8_t { tokens, calls, money };
-inline constexpr std::size_t budget_axis_count = 3;
-
 /// Whether a run can pay.
 struct budget_verdict {
   enum class kind : std::uint8_t {
@@ -48,6 +44,7 @@ struct budget_verdict {
 struct budget_crossing {
   std::uint64_t tag = 0;
   std::uint32_t percent = 0;
+  run_id who{};
 };
 
 /// One run's account on one axis.
@@ -60,6 +57,8 @@ struct budget_account {
   wide spent = 0;
   /// Spent and set aside: kept together, because each step asks for the sum.
   wide committed = 0;
+  /// Of what is set aside, what is carved runs'.
+  wide carved = 0;
 
   [[nodiscard]] wide reserved() const noexcept { return committed - spent; }
 };
@@ -102,7 +101,7 @@ struct run_node {
 /// The runs. A run's *payers* are itself and the runs above it, up to and including the first carved one: what a carved
 /// run may spend has been set aside above it already. A reservation is made on all payers at once.
 ///
-/// The events reserve, release, settle, open, extend and close leave behind what they brought about beside, until the
+/// The events reserve, release, settle, charge, open, extend and close leave behind what they brought about beside, until the
 /// next of them: `crossings` and `eased`.
 ///
 /// Every operation is O(depth), at most 64. Nothing is allocated while the number of runs kept reaches no new maximum.
@@ -148,6 +147,10 @@ class budget {
   void release(std::uint32_t node, const spending& asked) noexcept { settle(node, asked, {}); }
   /// Ends a reservation: `used`, less or more, has been spent. The run may be known no longer afterwards.
   void settle(std::uint32_t node, const spending& reserved, const spending& used) noexcept;
+
+  /// Spends `what` at all payers, or at none. Never from the finalise reserve.
+  /// Errors: see `charge_refusal`.
+  expected<void, charge_refusal> charge(run_id id, const spending& what);
 
   /// The thresholds that the last event has crossed: each run's in rising order.
   [[nodiscard]] std::span<const budget_crossing> crossings() const noexcept { return {crossings_.data(), crossed_}; }

@@ -31,7 +31,7 @@ struct candidate {
   attempt kind = attempt::first;
 
   [[nodiscard]] rate_charge charge() const noexcept { return {1, asked.tokens - output, output}; }
-  [[nodiscard]] spending price() const noexcept { return {asked.tokens, 1, money}; }
+  [[nodiscard]] spending price() const noexcept { return {.tokens = asked.tokens, .calls = 1, .money = money}; }
 };
 
 }  // namespace sluice::core

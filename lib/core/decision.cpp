@@ -60,6 +60,7 @@ std::string_view to_string(constraint value) noexcept {
     case constraint::tenant_turn: return "tenant_turn";
     case constraint::budget_tokens: return "budget_tokens";
     case constraint::budget_calls: return "budget_calls";
+    case constraint::budget_tool_calls: return "budget_tool_calls";
     case constraint::budget_money: return "budget_money";
     case constraint::deadline: return "deadline";
     case constraint::retry_budget: return "retry_budget";

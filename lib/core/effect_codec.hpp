@@ -62,7 +62,7 @@ class effect_codec {
     const bool usual = about_request ? each.at == instant{} && each.detail == detail
                        : each.what == effect::kind::wake_at
                            ? each.id == request_id{} && each.tag == 0 && each.detail == 0
-                           : each.id == request_id{} && each.at == instant{};
+                           : each.at == instant{};
     if (!usual) return head | raw_bit;
     if (about_request) {
       if (each.id == memory_.newcomer_id) head |= known_id_bit;
@@ -97,6 +97,8 @@ class effect_codec {
       case effect::kind::budget_threshold:
         memory_.small(each.detail, "a percentage");
         bytes_.number(each.tag, "a tag");
+        memory_.small(each.id.index, "a run");
+        memory_.small(each.id.generation, "a run");
         return;
     }
   }

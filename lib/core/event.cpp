@@ -16,7 +16,7 @@ overloaded(Cases...) -> overloaded<Cases...>;
 constexpr std::array<std::string_view, std::variant_size_v<event_body>> names{
     "arrive",      "enter", "cancel", "tick",  "report",   "set_stoppable", "finish",
     "reconfigure", "close", "signal", "pause", "open_run", "extend_run",    "close_run",
-    "report_limits"};
+    "report_limits", "charge_run"};
 
 // Bound by structure, so that a new member does not compile until it is compared.
 auto members(const effect& of) {
@@ -79,6 +79,7 @@ event_result apply(admission& machine, const event& what, effects& out) {
             machine.report_limits(it.said, at, out);
             return done(true);
           },
+          [&](const events::charge_run& it) { return done(machine.charge_run(it.id, it.what, at, out).has_value()); },
       },
       what.what);
 }

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -21,7 +22,7 @@ class event_codec {
  public:
   explicit event_codec(log_memory<Stream>& memory) noexcept : memory_(memory), bytes_(memory.bytes) {}
 
-  /// Everything of an event but its effects. `head` is its first byte, which has the kind in its lower half.
+  /// Everything of an event but its effects. `head` is its first byte.
   void operator()(std::uint8_t head, event& what, event_result& result) {
     memory_.point(what.at, memory_.now, "an instant");
     if constexpr (Stream::reads) {
@@ -39,17 +40,34 @@ class event_codec {
   /// For the writer: the first byte of an event.
   [[nodiscard]] static std::uint8_t head_of(const event& what, const event_result& result, bool with_effects) noexcept {
     std::uint8_t head = static_cast<std::uint8_t>(what.what.index());
+    if (const auto* ended = std::get_if<events::finish>(&what.what)) {
+      if (ended->how == ending::preempted) head = finish_preempted;
+      if (ended->how == ending::abandoned) head = finish_abandoned;
+    }
     if (result.accepted) head |= accepted_bit;
     if (with_effects) head |= effects_bit;
-    if (const auto* ended = std::get_if<events::finish>(&what.what)) {
-      head |= static_cast<std::uint8_t>(static_cast<unsigned>(ended->how) << 6U);
-    }
     return head;
   }
-  static constexpr std::uint8_t accepted_bit = 0x10;
-  static constexpr std::uint8_t effects_bit = 0x20;
+  /// For the reader: the number of the kind in a first byte, and no kind's for one that is never written.
+  [[nodiscard]] static std::size_t kind_of(std::uint8_t head) noexcept {
+    const std::uint8_t code = head & code_mask;
+    if ((head & unused_bit) != 0) return std::variant_size_v<event_body>;
+    return code == finish_preempted || code == finish_abandoned ? finish_kind : code;
+  }
+  static constexpr std::uint8_t effects_bit = 0x40;
 
  private:
+  // A first byte: the number of the kind in its lower five bits, but that an ending which is not the usual one has a number
+  // of its own; `log_end` is the highest.
+  static constexpr std::uint8_t code_mask = 0x1f;
+  static constexpr std::uint8_t finish_preempted = 0x1e;
+  static constexpr std::uint8_t finish_abandoned = 0x1d;
+  static constexpr std::uint8_t accepted_bit = 0x20;
+  static constexpr std::uint8_t unused_bit = 0x80;
+  static constexpr std::size_t finish_kind = 6;
+  static_assert(std::is_same_v<std::variant_alternative_t<finish_kind, event_body>, events::finish>);
+  static_assert(std::variant_size_v<event_body> <= finish_abandoned && log_end == code_mask);
+
   enum : std::uint64_t {
     has_output = 1U << 0U,
     has_deadline = 1U << 1U,
@@ -179,8 +197,10 @@ class event_codec {
   }
   void fields(events::finish& body, std::uint8_t head, event_result&) {
     if constexpr (Stream::reads) {
-      if (head >> 6U > static_cast<unsigned>(ending::abandoned)) bytes_.fail("an ending");
-      body.how = bytes_.failed() ? ending::released : static_cast<ending>(head >> 6U);
+      const std::uint8_t code = head & code_mask;
+      body.how = code == finish_preempted   ? ending::preempted
+                 : code == finish_abandoned ? ending::abandoned
+                                            : ending::released;
     }
     memory_.id(body.id);
     const auto* const last = memory_.find(body.id);
@@ -226,6 +246,9 @@ class event_codec {
   }
   void fields(events::close_run& body, std::uint8_t, event_result&) { field_stream<Stream>{bytes_}(body.id); }
   void fields(events::report_limits& body, std::uint8_t, event_result&) { field_stream<Stream>{bytes_}(body.said); }
+  void fields(events::charge_run& body, std::uint8_t, event_result&) {
+    field_stream<Stream>{bytes_}(body.id, body.what);
+  }
 
   log_memory<Stream>& memory_;
   Stream& bytes_;

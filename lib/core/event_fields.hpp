@@ -94,12 +94,12 @@ class field_stream {
     (*this)(index, generation);
   }
   void field(spending& value) {
-    auto& [tokens, calls, money] = value;
-    (*this)(tokens, calls, money);
+    auto& [tokens, calls, tool_calls, money] = value;
+    (*this)(tokens, calls, tool_calls, money);
   }
   void field(run_limits& value) {
-    auto& [tokens, calls, money] = value;
-    (*this)(tokens, calls, money);
+    auto& [tokens, calls, tool_calls, money] = value;
+    (*this)(tokens, calls, tool_calls, money);
   }
   void field(run_options& value) {
     auto& [parent, funding, limit, reserve, tag] = value;

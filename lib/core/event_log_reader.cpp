@@ -58,7 +58,7 @@ class event_log_reader::state {
     std::uint8_t head = 0;
     bytes_.byte(head, "an event, or the end");
     if (!bytes_.failed() && head == log_end) return end(bytes_.at());
-    const std::size_t kind = head & 0x0fU;
+    const std::size_t kind = event_codec<byte_source>::kind_of(head);
     if (kind >= std::variant_size_v<event_body>) bytes_.fail("an event, or the end");
     into.effects.clear();
     if (!bytes_.failed()) {

@@ -1,23 +1,14 @@
 // The sentences: what happened, the numbers, and the smallest change that would have made it otherwise.
 #include <sluice/core/decision.hpp>
 
+#include "core/grouped.hpp"
+
 #include <chrono>
 #include <cstdio>
 #include <string>
 
 namespace sluice {
 namespace {
-
-/// 1234567 as 1,234,567.
-std::string grouped(std::int64_t value) {
-  std::string digits = std::to_string(value);
-  const std::size_t start = digits.front() == '-' ? 1 : 0;
-  for (std::size_t place = digits.size(); place > start + 3;) {
-    place -= 3;
-    digits.insert(place, 1, ',');
-  }
-  return digits;
-}
 
 std::string seconds(duration length) {
   char text[48];
@@ -34,7 +25,7 @@ duration between(instant early, instant late) noexcept {
 }
 
 /// What a bound is counted in.
-enum class unit { slot, token, input_token, output_token, request, call, money, waiter, attempt };
+enum class unit { slot, token, input_token, output_token, request, call, tool_call, money, waiter, attempt };
 
 unit unit_of(constraint bound) noexcept {
   switch (bound) {
@@ -54,6 +45,7 @@ unit unit_of(constraint bound) noexcept {
     case constraint::reported_requests:
     case constraint::tenant_requests: return unit::request;
     case constraint::budget_calls: return unit::call;
+    case constraint::budget_tool_calls: return unit::tool_call;
     case constraint::budget_money: return unit::money;
     case constraint::queue:
     case constraint::class_queue: return unit::waiter;
@@ -70,6 +62,7 @@ std::string count(std::int64_t number, unit what) {
     case unit::output_token: return grouped(number) + " output token" + plural;
     case unit::request: return grouped(number) + " request" + plural;
     case unit::call: return grouped(number) + " call" + plural;
+    case unit::tool_call: return grouped(number) + " tool call" + plural;
     case unit::money: return grouped(number) + " unit" + plural + " of money";
     case unit::attempt: return grouped(number) + (number == 1 ? " retry" : " retries");
     case unit::waiter: break;
@@ -83,6 +76,7 @@ std::int64_t asked_of(const decision& what) noexcept {
     case unit::token: return what.asked.tokens;
     case unit::input_token: return what.asked.tokens - what.asked.output_tokens;
     case unit::output_token: return what.asked.output_tokens;
+    case unit::tool_call:
     case unit::money: return what.available + what.shortfall;
     case unit::request:
     case unit::call:
@@ -136,6 +130,7 @@ std::string raised(const decision& what, const std::string& name, std::int64_t t
     case constraint::elastic_limit: return "raise classes." + name + ".elastic.minimum" + up_to;
     case constraint::budget_tokens: return "raise the run's limit.tokens" + by + " (extend_run)";
     case constraint::budget_calls: return "raise the run's limit.calls" + by + " (extend_run)";
+    case constraint::budget_tool_calls: return "raise the run's limit.tool_calls" + by + " (extend_run)";
     case constraint::budget_money: return "raise the run's limit.money" + by + " (extend_run)";
     default: return {};
   }
@@ -174,6 +169,7 @@ std::string in_the_way(const decision& what, const std::string& name) {
       return "the tenant's rate lets " + has + " of " + of + " through now, " + asked(what);
     case constraint::budget_tokens:
     case constraint::budget_calls:
+    case constraint::budget_tool_calls:
     case constraint::budget_money: return "the run's budget has " + has + " of " + of + " left, " + asked(what);
     case constraint::provider_pause: return "the provider asked for a pause";
     case constraint::tenant_turn: return "another tenant of the class is served first";

@@ -37,9 +37,8 @@ std::optional<std::string> admission::state::broken_runs() const {
     if (!more.paid) continue;
     const spending price = candidate_of(index).price();
     for (std::uint32_t node = more.run; node != no_run; node = runs_.payer_above(node)) {
-      aside[node][0] += price.tokens;
-      aside[node][1] += price.calls;
-      aside[node][2] += price.money;
+      const std::array<wide, budget_axis_count> each{price.tokens, price.calls, price.tool_calls, price.money};
+      for (std::size_t axis = 0; axis < budget_axis_count; ++axis) aside[node][axis] += each[axis];
     }
   }
   for (std::uint32_t node = 0; node < runs_.cells(); ++node) {

@@ -17,9 +17,9 @@
 namespace sluice::core {
 
 inline constexpr char log_magic[] = {'\x89', 's', 'l', 'u', 'i', 'c', 'e', '\n'};
-inline constexpr std::uint8_t log_version = 2;
-/// In the place of an event's kind: the log ends here.
-inline constexpr std::uint8_t log_end = 15;
+inline constexpr std::uint8_t log_version = 3;
+/// In the place of an event's first byte: the log ends here.
+inline constexpr std::uint8_t log_end = 31;
 /// Further than any instant of a machine: 146 years.
 inline constexpr std::int64_t latest_logged = std::int64_t{1} << 62;
 

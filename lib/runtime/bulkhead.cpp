@@ -88,6 +88,12 @@ expected<forecast, rejection> bulkhead::would_admit(const cost& asked, workload 
 }
 
 expected<run_id, error> bulkhead::open_run(const run_options& what) { return gate_->open_run(what); }
+expected<run_id, error> bulkhead::open_run(const run_options& what, budget_listener on_threshold) {
+  return gate_->open_run(what, std::move(on_threshold));
+}
+expected<void, charge_refusal> bulkhead::charge_run(run_id which, const spending& what) {
+  return gate_->charge_run(which, what);
+}
 expected<void, error> bulkhead::extend_run(run_id which, const spending& more) { return gate_->extend_run(which, more); }
 bool bulkhead::close_run(run_id which) { return gate_->close_run(which); }
 std::optional<run_balance> bulkhead::balance(run_id which) const { return gate_->balance(which); }

@@ -43,9 +43,11 @@ void gate::abandon(gate* gone) {
     gone->time_ = nullptr;
   }
   gone->own_time_.reset();
+  budget_listeners::all listeners;
   aftermath left(*gone);
   {
     const std::lock_guard lock(gone->mutex_);
+    listeners = gone->listeners_.remove_all();
     gone->alive_ = false;
     --gone->busy_;
     left.check_unused();
@@ -60,7 +62,7 @@ instant gate::clock() const noexcept {
 }
 
 bool gate::claim_if_unused() noexcept {
-  if (alive_ || claimed_ || draining_ || busy_ != 0 || undelivered_ != 0 || core_.in_flight() != 0) return false;
+  if (alive_ || claimed_ || draining_ || telling_ || busy_ != 0 || undelivered_ != 0 || core_.in_flight() != 0) return false;
   return claimed_ = posting_[0] == 0 && posting_[1] == 0;
 }
 
@@ -101,7 +103,9 @@ void gate::apply(aftermath& left) {
       case core::effect::kind::preempt:
         if (auto& stop = stops_[each.id.index]) left.add(stop);
         break;
-      case core::effect::kind::budget_threshold: break;
+      case core::effect::kind::budget_threshold:
+        if (listeners_.note(each.run(), each.detail)) start_telling(left);
+        break;
       case core::effect::kind::wake_at:
         if (time_ != nullptr) time_->arm(wake_, each.at);
         break;
@@ -120,8 +124,14 @@ core::request_id gate::admit_at_once(const core::request& what) {
   const bool exact = what.deadline != never || timed_.load(std::memory_order_relaxed);
   const bool roughly = needs_time_.load(std::memory_order_relaxed);
   const instant now = exact ? time_->now() : roughly ? time_->recent() : instant::min();
-  const std::lock_guard lock(mutex_);
-  return core_.enter(what, now);
+  core::request_id id;
+  {
+    const std::lock_guard lock(mutex_);
+    id = core_.enter(what, now);
+    if (what.run.generation == 0 || listeners_.empty() || !core_.thresholds_untold()) return id;
+  }
+  tell_untold();
+  return id;
 }
 
 expected<core::request_id, rejection> gate::try_admit(core::request what) {
@@ -200,7 +210,7 @@ void gate::cancel(waiter& who) noexcept {
 void gate::finish(core::request_id id, core::ending how, const std::optional<usage>& used) noexcept {
   std::unique_lock lock(mutex_);
   // Nobody to tell: then there are no effects, and the time does not matter.
-  if (!crowded_.load(std::memory_order_relaxed) && alive_ && idle_observers_.empty() && recording_ == nullptr) {
+  if (!crowded_.load(std::memory_order_relaxed) && alive_ && idle_observers_.empty() && !watched_) {
     // Without usage nothing is learned from it, and the time does not matter either.
     const bool timed = used.has_value() && needs_time_.load(std::memory_order_relaxed);
     core_.finish(id, how, used, timed ? time_->recent() : instant::min(), effects_);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/brief_mutex.hpp"
+#include "runtime/budget_listeners.hpp"
 #include "runtime/context_hook.hpp"
 
 #include <sluice/core/admission.hpp>
@@ -65,6 +66,8 @@ class gate {
   expected<void, error> reconfigure(const policy& next);
   void close();
   [[nodiscard]] expected<run_id, error> open_run(const run_options& what);
+  [[nodiscard]] expected<run_id, error> open_run(const run_options& what, budget_listener on_threshold);
+  expected<void, charge_refusal> charge_run(run_id which, const spending& what);
   expected<void, error> extend_run(run_id which, const spending& more);
   bool close_run(run_id which);
   [[nodiscard]] std::optional<run_balance> balance(run_id which) const;
@@ -123,6 +126,7 @@ class gate {
   /// What an event leaves to be done once the mutex is free.
   class aftermath;
   class drain_turn;
+  class telling_turn;
 
   ~gate() = default;
 
@@ -144,6 +148,13 @@ class gate {
   /// Invokes what is ready, up to a bound, and comes again for the rest.
   void run_ready();
   void take_turn_back(waiter* rest, waiter* last, std::size_t delivered) noexcept;
+  /// A run may have crossed a threshold in an event that has no effects.
+  void tell_untold(aftermath& left);
+  void tell_untold() noexcept;
+  void start_telling(aftermath& left) noexcept;
+  /// Calls listeners, up to a bound, and comes again for the rest.
+  void tell_listeners();
+  void end_telling() noexcept;
   /// The instant for an event that came without one.
   [[nodiscard]] instant clock() const noexcept;
 
@@ -158,6 +169,8 @@ class gate {
   std::unique_ptr<recording> recording_;
   /// Whether it records: then instants matter to all that happens.
   std::atomic<bool> timed_{false};
+  /// Whether it records, or somebody listens to a run: then no event passes unseen.
+  bool watched_ = false;
   core::effects effects_;
   /// Whether somebody waited when the mutex was last free: then there is no use in trying to pass at once.
   std::atomic<bool> crowded_{false};
@@ -188,6 +201,10 @@ class gate {
   std::array<std::size_t, 2> posting_{};
   std::size_t epoch_ = 0;
   std::condition_variable_any posted_;
+
+  budget_listeners listeners_;
+  /// Whether a turn that calls them is on its way.
+  bool telling_ = false;
 
   /// By the index of the request.
   std::vector<std::shared_ptr<stop_source>> stops_;

@@ -39,6 +39,23 @@ class gate::drain_turn {
   gate* gate_;
 };
 
+/// The same for those who listen to runs.
+class gate::telling_turn {
+ public:
+  explicit telling_turn(gate& owner) noexcept : gate_(&owner) {}
+  telling_turn(telling_turn&& other) noexcept : gate_(std::exchange(other.gate_, nullptr)) {}
+  telling_turn(const telling_turn&) = delete;
+  telling_turn& operator=(const telling_turn&) = delete;
+  telling_turn& operator=(telling_turn&&) = delete;
+  ~telling_turn() {
+    if (gate_ != nullptr) gate_->end_telling();
+  }
+  void operator()() { gate_->tell_listeners(); }
+
+ private:
+  gate* gate_;
+};
+
 /// Whatever may run other code, or take another lock, happens here: when the gate's mutex is free.
 class gate::aftermath {
  public:
@@ -65,6 +82,10 @@ class gate::aftermath {
     pin();
     turn_ = true;
   }
+  void start_telling() noexcept {
+    pin();
+    telling_ = true;
+  }
   void check_unused() noexcept { destroy_ = gate_.claim_if_unused(); }
 
   /// Call it last, without the mutex; the gate may be gone afterwards.
@@ -75,6 +96,7 @@ class gate::aftermath {
     }
     if (!pinned_) return;
     if (turn_) asio::post(gate_.home_, drain_turn(gate_));
+    if (telling_) asio::post(gate_.home_, telling_turn(gate_));
     while (abroad_ != nullptr) std::exchange(abroad_, abroad_->next)->act(waiter::action::dispatch);
     for (const auto& stop : stops_) stop->preempt();
     for (const auto& observer : idle_) observer->became_idle();
@@ -106,6 +128,7 @@ class gate::aftermath {
   std::size_t epoch_ = 0;
   bool pinned_ = false;
   bool turn_ = false;
+  bool telling_ = false;
   bool destroy_ = false;
   std::vector<std::shared_ptr<stop_source>> stops_;
   std::vector<std::shared_ptr<idle_observer>> idle_;

@@ -7,7 +7,7 @@
 namespace sluice::detail {
 namespace {
 
-/// Waiters invoked in one turn of the home executor; then others get theirs.
+/// Waiters invoked, or listeners called, in one turn of the home executor; then others get theirs.
 constexpr std::size_t turn_length = 64;
 
 }  // namespace
@@ -76,6 +76,38 @@ void gate::take_turn_back(waiter* rest, waiter* last, std::size_t delivered) noe
   left.carry_out();
 }
 
+void gate::start_telling(aftermath& left) noexcept {
+  if (telling_ || home_context_ == nullptr) return;
+  telling_ = true;
+  left.start_telling();
+}
+
+void gate::tell_listeners() {
+  for (std::size_t told = 0; told < turn_length; ++told) {
+    std::optional<budget_listeners::message> next;
+    {
+      const std::lock_guard lock(mutex_);
+      next = listeners_.next();
+    }
+    if (!next) return;
+    try {
+      (*next->to)(next->percent);
+    } catch (...) {  // It has nobody to tell.
+    }
+  }
+}
+
+void gate::end_telling() noexcept {
+  aftermath left(*this);
+  {
+    const std::lock_guard lock(mutex_);
+    telling_ = false;
+    if (listeners_.anything_untold()) start_telling(left);
+    left.check_unused();
+  }
+  left.carry_out();
+}
+
 void gate::watch_context(asio::execution_context& context) {
   for (const watch& each : watches_) {
     if (&each.context() == &context) return;
@@ -89,6 +121,7 @@ void gate::context_gone(asio::execution_context& context) noexcept {
   std::size_t count = 0;
   bool home = false;
   std::vector<std::shared_ptr<stop_source>> stops;
+  budget_listeners::all listeners;
   std::optional<asio::any_io_executor> work;
   asio::any_io_executor home_executor;
   aftermath left(*this);
@@ -97,6 +130,10 @@ void gate::context_gone(asio::execution_context& context) noexcept {
     if (claimed_) return;
     ++busy_;
     home = &context == home_context_;
+    if (home) {
+      listeners = listeners_.remove_all();
+      watched_ = recording_ != nullptr;
+    }
     const auto here = [&](const waiter& who) {
       return who.context() == &context || (home && who.context() == nullptr);
     };

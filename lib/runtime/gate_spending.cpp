@@ -8,8 +8,64 @@
 namespace sluice::detail {
 
 expected<run_id, error> gate::open_run(const run_options& what) {
-  const std::lock_guard lock(mutex_);
-  return core_.open_run(what, core_.now());
+  aftermath left(*this);
+  expected<run_id, error> opened;
+  {
+    const std::lock_guard lock(mutex_);
+    opened = core_.open_run(what, core_.now());
+    if (!listeners_.empty()) tell_untold(left);
+  }
+  left.carry_out();
+  return opened;
+}
+
+expected<run_id, error> gate::open_run(const run_options& what, budget_listener on_threshold) {
+  if (!on_threshold) return open_run(what);
+  const auto listener = std::make_shared<const budget_listener>(std::move(on_threshold));
+  aftermath left(*this);
+  expected<run_id, error> opened;
+  {
+    const std::lock_guard lock(mutex_);
+    // Without its executor it could be told nothing.
+    const bool heard = home_context_ != nullptr;
+    if (heard) listeners_.keep_place(listener);
+    opened = core_.open_run(what, core_.now());
+    if (heard && opened) listeners_.fill_place(*opened);
+    if (heard && !opened) listeners_.give_place_up();
+    watched_ = recording_ != nullptr || !listeners_.empty();
+    tell_untold(left);
+  }
+  left.carry_out();
+  return opened;
+}
+
+void gate::tell_untold(aftermath& left) {
+  if (!core_.thresholds_untold()) return;
+  core_.tick(clock(), effects_);
+  apply(left);
+  note_idle(left);
+}
+
+void gate::tell_untold() noexcept {
+  aftermath left(*this);
+  {
+    const std::lock_guard lock(mutex_);
+    tell_untold(left);
+  }
+  left.carry_out();
+}
+
+expected<void, charge_refusal> gate::charge_run(run_id which, const spending& what) {
+  aftermath left(*this);
+  expected<void, charge_refusal> result;
+  {
+    const std::lock_guard lock(mutex_);
+    result = core_.charge_run(which, what, clock(), effects_);
+    apply(left);
+    note_idle(left);
+  }
+  left.carry_out();
+  return result;
 }
 
 expected<void, error> gate::extend_run(run_id which, const spending& more) {
@@ -26,11 +82,14 @@ expected<void, error> gate::extend_run(run_id which, const spending& more) {
 }
 
 bool gate::close_run(run_id which) {
+  budget_listeners::shared listener;
   aftermath left(*this);
   bool known = false;
   {
     const std::lock_guard lock(mutex_);
     known = core_.close_run(which, clock(), effects_);
+    listener = listeners_.remove(which);
+    if (listener != nullptr) watched_ = recording_ != nullptr || !listeners_.empty();
     apply(left);
     note_idle(left);
   }
@@ -98,6 +157,7 @@ void gate::start_recording(std::size_t most_bytes) {
   core_.record(&begun->log);
   // What was under way is freed when the mutex is free again.
   recording_.swap(begun);
+  watched_ = true;
   timed_.store(true, std::memory_order_relaxed);
 }
 
@@ -107,6 +167,7 @@ std::string gate::take_recording() {
     const std::lock_guard lock(mutex_);
     core_.record(nullptr);
     done.swap(recording_);
+    watched_ = !listeners_.empty();
     timed_.store(false, std::memory_order_relaxed);
   }
   if (done == nullptr) return {};

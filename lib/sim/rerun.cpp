@@ -188,6 +188,7 @@ class second_life {
     if (auto* opened = std::get_if<core::events::open_run>(&what.what))
       opened->what.parent = run_of(opened->what.parent);
     if (auto* extended = std::get_if<core::events::extend_run>(&what.what)) extended->id = run_of(extended->id);
+    if (auto* charged = std::get_if<core::events::charge_run>(&what.what)) charged->id = run_of(charged->id);
     if (auto* closed = std::get_if<core::events::close_run>(&what.what)) closed->id = run_of(closed->id);
     core::effects out;
     const core::event_result gave = core::apply(gate_, what, out);

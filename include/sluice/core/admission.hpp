@@ -37,7 +37,8 @@ struct effect {
     preempt,
     /// `tick` is wanted at `at`, or not at all any more (`never`). Replaces an earlier wish.
     wake_at,
-    /// A run has spent or set aside `detail` percent of its budget; `tag` is the run's. Once for each of 50, 80, 95, 100.
+    /// A run has spent or set aside `detail` percent of its budget; `tag` is the run's, and `run()` names it. Once for each
+    /// of 50, 80, 95, 100.
     budget_threshold,
   };
   kind what{};
@@ -45,6 +46,9 @@ struct effect {
   request_id id{};
   std::uint64_t tag = 0;
   instant at{};
+
+  /// Of `budget_threshold`: its run, which stands in `id`.
+  [[nodiscard]] run_id run() const noexcept { return {id.index, id.generation}; }
 };
 
 /// A buffer of effects that the caller owns, clears and hands in, so that nothing is allocated in the steady state.
@@ -157,6 +161,14 @@ class admission {
   /// Raises the limits of a run; waiters that can be paid now are served. `unlimited` on an axis lifts that limit.
   /// Errors: `errc::invalid_argument` for an unknown run, a negative amount, or a carved run.
   expected<void, error> extend_run(run_id id, const spending& more, instant now, effects& out);
+  /// Spends `what` at once, at the run and all that pay with it, or at none: what is no request, such as a call of a tool.
+  /// Never from the finalise reserve. Waiters that cannot be paid any more are rejected. Under a policy that only observes, what
+  /// cannot be paid is let through, and not spent. O(depth), and the rejections and grants that follow.
+  /// Errors: see `charge_refusal`; then nothing has changed.
+  expected<void, charge_refusal> charge_run(run_id id, const spending& what, instant now, effects& out);
+  /// Whether a run has crossed a threshold of which no effect has told yet: in `open_run` or `enter`, which have none. The
+  /// next event that has effects will.
+  [[nodiscard]] bool thresholds_untold() const noexcept;
   /// Closes a run: nothing new may be charged to it, and its waiters are rejected (`unknown_run`). Its account is kept until what
   /// runs under it has ended; then what a carved child did not spend goes back. False when it is not known.
   bool close_run(run_id id, instant now, effects& out);

@@ -105,6 +105,7 @@ enum class constraint : std::uint8_t {
   /// What its run, or a run above it, may spend.
   budget_tokens,
   budget_calls,
+  budget_tool_calls,
   budget_money,
   /// The time to its deadline.
   deadline,

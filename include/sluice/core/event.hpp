@@ -65,6 +65,10 @@ struct close_run {
 struct report_limits {
   provider_limits said{};
 };
+struct charge_run {
+  run_id id{};
+  spending what{};
+};
 
 }  // namespace events
 
@@ -72,7 +76,7 @@ struct report_limits {
 using event_body = std::variant<events::arrive, events::enter, events::cancel, events::tick, events::report,
                                 events::set_stoppable, events::finish, events::reconfigure, events::close,
                                 events::signal, events::pause, events::open_run, events::extend_run, events::close_run,
-                                events::report_limits>;
+                                events::report_limits, events::charge_run>;
 
 /// What happened, and when.
 struct event {

@@ -25,6 +25,8 @@
 #include <asio/use_awaitable.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -66,6 +68,9 @@ struct drain_result {
   std::size_t in_flight = 0;
   std::size_t waiting = 0;
 };
+
+/// Told that a run has spent or set aside 50, 80, 95 or 100 percent of a limit of its own.
+using budget_listener = std::function<void(std::uint32_t percent)>;
 
 /// A bulkhead over slots and in-flight tokens, for all work of a process that shares one provider.
 ///
@@ -131,9 +136,21 @@ class bulkhead {
 
   /// Opens a run, which pays for the requests that name it. `core::admission::open_run` has the errors.
   [[nodiscard]] expected<run_id, error> open_run(const run_options& what = {});
+  /// The same, and calls `on_threshold` for each threshold that the run crosses: posted to the bulkhead's executor, never
+  /// from within a call into the bulkhead, one call at a time, in rising order, each threshold once unless an extension has
+  /// led below it. What it throws is dropped. It may use the bulkhead, and close the run.
+  ///
+  /// `close_run` and the bulkhead's destructor let go of it, and of what it has not been told yet: where the executor is one
+  /// thread or a strand, and they are called there, none comes after them. Called elsewhere, they do not wait for a call that is
+  /// on its way already, which may then still begin; no other follows. An executor whose context is destroyed lets go of it too.
+  [[nodiscard]] expected<run_id, error> open_run(const run_options& what, budget_listener on_threshold);
+  /// Spends `what` at once, at the run and all that pay with it, or at none; never waits. For what is no request of its own, such
+  /// as a call of a tool. Errors: see `charge_refusal`, which names the run that cannot pay.
+  expected<void, charge_refusal> charge_run(run_id which, const spending& what);
   /// Raises a run's limits; waiters that can be paid now are served.
   expected<void, error> extend_run(run_id which, const spending& more);
   /// Nothing may be charged to it any more; its waiters complete with `reason::unknown_run`. False when it is not known.
+  /// Its listener is let go of.
   bool close_run(run_id which);
   /// The account of an open run.
   [[nodiscard]] std::optional<run_balance> balance(run_id which) const;
