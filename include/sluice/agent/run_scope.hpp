@@ -16,9 +16,7 @@
 #include <asio/awaitable.hpp>
 
 #include <cstddef>
-#include <exception>
 #include <memory>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -27,7 +25,9 @@ namespace sluice::agent {
 
 namespace detail {
 class run_state;
-}
+template <typename T>
+struct within_result;
+}  // namespace detail
 
 /// What remained when a scope was left, or zero.
 struct leave_result {
@@ -53,7 +53,7 @@ class [[nodiscard]] run_scope {
                                                        asio::any_io_executor executor = {});
   /// Opens a run inside this one, which by then waits for it: see `run_pool`.
   /// Errors: as `open`, a reserve (a root's alone), a depth beyond 64; `errc::cancelled` when this run is closed or was
-  /// cancelled; `errc::refused` when a carve cannot be funded, or there is nothing left to spend.
+  /// cancelled; `errc::refused` when a carve cannot be funded.
   [[nodiscard]] expected<run_scope, error> child(run_settings how = {});
 
   run_scope(run_scope&&) noexcept;
@@ -114,7 +114,8 @@ class [[nodiscard]] run_scope {
 /// Completes when the run has been left. Gives what `body` gave, wrapped in `expected` unless it is one already of `error`,
 /// or why the run could not be opened. Exceptions of `body` pass through. Cancellation: that of `body`.
 template <typename Where, typename Body>
-[[nodiscard]] auto within(Where& where, run_settings how, Body body);
+[[nodiscard]] auto within(Where& where, run_settings how, Body body) -> asio::awaitable<
+    typename detail::within_result<typename std::invoke_result_t<Body&, run_scope&>::value_type>::type>;
 
 }  // namespace sluice::agent
 
