@@ -35,17 +35,20 @@ expected<reply, failure> decode(call& asked, exchange& from, std::string body) {
   std::vector<stream_event> unused;
   const std::size_t size = body.size();
   body.append(sse_parser::padding, '\0');
-  if (auto read = decoder->document(std::string_view(body).substr(0, size), unused); !read) {
-    return unexpected<failure>(std::move(read).error());
-  }
-  decoder->complete();
+  auto read = decoder->document(std::string_view(body).substr(0, size), unused);
   const auto& reported = decoder->reported();
   if (reported) from.account.reported(*reported);
   if (!reported || !reported->output_tokens) from.account.saw(decoder->answer, decoder->produced_bytes());
-  from.account.complete();
+  if (read) {
+    decoder->complete();
+    from.account.complete();
+  }
   decoder->answer.usage = from.account.taken();
   decoder->answer.request_id = request_id_of(from.answer->headers());
-  return std::move(decoder->answer);
+  if (read) return std::move(decoder->answer);
+  failure why = std::move(read).error();
+  if (says_anything(decoder->answer)) why.partial = std::move(decoder->answer);
+  return unexpected<failure>(std::move(why));
 }
 
 asio::awaitable<expected<std::string, failure>> read_body(call& asked, exchange& from) {

@@ -2,7 +2,7 @@
 
 #include <sluice/llm/estimator.hpp>
 
-#include "llm/dialects/call_ids.hpp"
+#include "llm/open_calls.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -12,14 +12,7 @@ namespace sluice::llm {
 
 namespace {
 
-bool made(const message& said, const std::string& id) noexcept {
-  return std::any_of(said.tool_calls.begin(), said.tool_calls.end(),
-                     [&id](const tool_call& call) { return call.id == id; });
-}
-
-bool alike(const tool_call& left, const tool_call& right) noexcept {
-  return left.name == right.name && left.arguments == right.arguments;
-}
+bool asks(const message& said) noexcept { return said.who == role::assistant && !said.tool_calls.empty(); }
 
 message answer_to(const std::string& id, std::string text, bool is_error) {
   message result(role::tool, std::move(text));
@@ -30,7 +23,27 @@ message answer_to(const std::string& id, std::string text, bool is_error) {
 
 }  // namespace
 
+conversation::conversation() = default;
 conversation::conversation(std::string system) { messages_.emplace_back(role::system, std::move(system)); }
+conversation::conversation(conversation&&) noexcept = default;
+conversation& conversation::operator=(conversation&&) noexcept = default;
+conversation::~conversation() = default;
+
+conversation::conversation(const conversation& other)
+    : messages_(other.messages_),
+      late_(other.late_),
+      asking_(other.asking_),
+      calls_(other.calls_ ? std::make_unique<detail::open_calls>(*other.calls_) : nullptr) {}
+
+conversation& conversation::operator=(const conversation& other) {
+  if (this != &other) *this = conversation(other);
+  return *this;
+}
+
+detail::open_calls& conversation::calls() {
+  if (!calls_) calls_ = std::make_unique<detail::open_calls>();
+  return *calls_;
+}
 
 conversation& conversation::user(std::string text) { return user(message(role::user, std::move(text))); }
 
@@ -46,82 +59,84 @@ conversation& conversation::add(const reply& answer) {
   if (said.text.empty() && answer.tool_calls.empty() && answer.opaque.empty()) return *this;
   said.tool_calls = answer.tool_calls;
   said.opaque = answer.opaque;
-  if (!said.tool_calls.empty()) {
-    call_ids ids;
-    for (const message& earlier : messages_) {
-      for (const tool_call& call : earlier.tool_calls) {
-        ids.take(call.id);
-        static_cast<void>(ids.unique(call.id, 0));
-      }
-    }
-    for (const tool_call& call : said.tool_calls) ids.take(call.id);
-    ++replies_;
-    for (std::size_t nth = 0; nth < said.tool_calls.size(); ++nth) {
-      tool_call& call = said.tool_calls[nth];
-      const tool_call given = call;
-      call.id = ids.unique(std::move(call.id), nth);
-      open_.emplace_back(given, call.id, replies_);
-    }
-  }
+  if (asks(said)) asking_.push_back(calls().add(said.tool_calls));
   messages_.push_back(std::move(said));
   return *this;
 }
 
 expected<void, error> conversation::tool_result(const tool_call& call, std::string text, bool is_error) {
-  const auto same = [&call](const waiting_call& one) {
-    return (one.call.id == call.id || one.id == call.id) && alike(one.call, call);
-  };
-  const auto last = std::find_if(open_.rbegin(), open_.rend(), same);
-  if (last == open_.rend()) {
+  auto answered = calls().take(call);
+  if (!answered) {
     return unexpected<error>(
         error(errc::invalid_argument,
               "the call \"" + call.id + "\" of tool \"" + call.name +
                   "\" waits for no result: it has one, was trimmed, or was never made in this conversation"));
   }
-  const auto at = std::find_if(open_.begin(), open_.end(),
-                               [&](const waiting_call& one) { return one.turn == last->turn && same(one); });
-  const auto place = messages_.begin() + static_cast<std::ptrdiff_t>(place_for(at->id));
-  messages_.insert(place, answer_to(at->id, std::move(text), is_error));
-  open_.erase(at);
+  message result = answer_to(answered->second, std::move(text), is_error);
+  const message& last = messages_.back();
+  if (answered->first == asking_.back() && (asks(last) || last.who == role::tool)) {
+    messages_.push_back(std::move(result));
+  } else {
+    late_.emplace_back(answered->first, std::move(result));
+  }
   return {};
 }
 
-std::size_t conversation::place_for(const std::string& id) const noexcept {
-  std::size_t at = messages_.size();
-  while (at > 0 && !made(messages_[at - 1], id)) --at;
-  while (at < messages_.size() && messages_[at].who == role::tool) ++at;
-  return at;
+void conversation::settle() const {
+  if (late_.empty()) return;
+  std::stable_sort(late_.begin(), late_.end(),
+                   [](const late_result& a, const late_result& b) { return a.reply < b.reply; });
+  std::vector<message> settled;
+  settled.reserve(messages_.size() + late_.size());
+  auto next = late_.begin();
+  auto reply = asking_.begin();
+  for (std::size_t at = 0; at < messages_.size(); ++at) {
+    const bool has_results = asks(messages_[at]) || messages_[at].who == role::tool;
+    const bool results_end = at + 1 == messages_.size() || messages_[at + 1].who != role::tool;
+    settled.push_back(std::move(messages_[at]));
+    if (!has_results || !results_end) continue;
+    for (; next != late_.end() && next->reply == *reply; ++next) settled.push_back(std::move(next->result));
+    ++reply;
+  }
+  messages_ = std::move(settled);
+  late_.clear();
+}
+
+const std::vector<message>& conversation::messages() const {
+  settle();
+  return messages_;
 }
 
 std::vector<tool_call> conversation::open_calls() const {
-  std::vector<tool_call> calls;
-  for (const waiting_call& one : open_) {
-    calls.push_back(one.call);
-    calls.back().id = one.id;
+  std::vector<tool_call> open;
+  if (!calls_) return open;
+  for (const auto& [where, one] : calls_->all()) {
+    open.push_back(one.call);
+    open.back().id = one.id;
   }
-  return calls;
+  return open;
 }
 
 request conversation::request_for(std::string model) const {
+  settle();
   request asked(std::move(model));
-  asked.messages.reserve(messages_.size() + open_.size());
-  auto missing = open_.begin();
+  asked.messages.reserve(messages_.size() + (calls_ ? calls_->all().size() : 0));
+  auto reply = asking_.begin();
   for (std::size_t at = 0; at < messages_.size(); ++at) {
     asked.add(messages_[at]);
+    const bool has_results = asks(messages_[at]) || messages_[at].who == role::tool;
     const bool results_end = at + 1 == messages_.size() || messages_[at + 1].who != role::tool;
-    if (!results_end) continue;
-    std::size_t asking = at;
-    while (asking > 0 && messages_[asking].who == role::tool) --asking;
-    // Both are in the order of the calls.
-    while (missing != open_.end() && made(messages_[asking], missing->id)) {
-      asked.add(answer_to(missing->id, std::string(no_result), true));
-      ++missing;
-    }
+    if (!has_results || !results_end) continue;
+    const auto& open = calls_->all();
+    for (auto missing = open.lower_bound({*reply, 0}); missing != open.end() && missing->first.first == *reply; ++missing)
+      asked.add(answer_to(missing->second.id, std::string(no_result), true));
+    ++reply;
   }
   return asked;
 }
 
 std::int64_t conversation::tokens(std::string_view model) const {
+  settle();
   const character_estimator estimate;
   std::int64_t total = 0;
   for (const message& said : messages_) total += estimate.tokens_of(said, model);
@@ -133,15 +148,19 @@ std::size_t conversation::first() const noexcept {
 }
 
 void conversation::remove(std::size_t from, std::size_t to) {
+  if (from == to) return;
   const auto begin = messages_.begin() + static_cast<std::ptrdiff_t>(from);
   const auto end = messages_.begin() + static_cast<std::ptrdiff_t>(to);
-  std::erase_if(open_, [&](const waiting_call& one) {
-    return std::any_of(begin, end, [&one](const message& said) { return made(said, one.id); });
-  });
+  const auto gone = asking_.begin() + std::count_if(messages_.begin(), begin, asks);
+  const auto kept = gone + std::count_if(begin, end, asks);
+  for (auto reply = gone; reply != kept; ++reply) calls().forget(*reply);
+  asking_.erase(gone, kept);
   messages_.erase(begin, end);
+  calls().keep_ids_of(messages_);
 }
 
 std::size_t conversation::trim(std::int64_t most, std::string_view model) {
+  settle();
   const character_estimator estimate;
   std::vector<std::int64_t> sizes(messages_.size());
   std::int64_t total = 0;

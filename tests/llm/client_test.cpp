@@ -122,6 +122,36 @@ TEST_CASE("a 200 that is no answer") {
   CHECK(never.phase == call_phase::sent);
 }
 
+TEST_CASE("a plain answer that does not say why the model stopped is not whole; what came is kept and charged") {
+  for (const char* finish : {"", R"(,"finish_reason":null)", R"(,"finish_reason":"")"}) {
+    CAPTURE(finish);
+    call_fixture f;
+    f.transport.add(plain(R"({"id":"c1","choices":[{"index":0,"message":{"content":"half"})" + std::string(finish) +
+                          R"(}],"usage":{"prompt_tokens":900,"completion_tokens":3}})"));
+    const auto chat = f.start(f.caller.chat(question()));
+    REQUIRE((chat->value && !chat->value->has_value()));
+    const auto& failed = chat->value->error();
+    CHECK(failed.is(errc::protocol_error));
+    CHECK(failed.message().starts_with("the provider's answer holds no finish_reason; it begins {\"id\":\"c1\""));
+    CHECK(failed.status == 200);
+    REQUIRE(failed.partial.has_value());
+    CHECK(failed.partial->text == "half");
+    CHECK(failed.partial->usage == sluice::llm::token_usage{.input_tokens = 900, .output_tokens = 3});
+    CHECK(failed.usage == failed.partial->usage);
+    CHECK(f.consumed() == 903);
+    CHECK(f.idle());
+  }
+}
+
+TEST_CASE("a plain answer that breaks off keeps what had come") {
+  call_fixture f;
+  f.transport.add(plain(R"({"id":"c1","choices":[{"index":0,"message":{"content":"12345678"},"finish_rea)"));
+  const auto chat = f.start(f.caller.chat(question()));
+  REQUIRE((chat->value && !chat->value->has_value()));
+  CHECK(chat->value->error().is(errc::protocol_error));
+  CHECK(chat->value->error().usage.estimated);
+}
+
 TEST_CASE("usage that the provider does not send is estimated, and marked") {
   call_fixture f;
   f.transport.add(plain(R"({"choices":[{"message":{"content":"abcdefgh"},"finish_reason":"stop"}]})"));

@@ -282,6 +282,95 @@ TEST_CASE("many calls in one turn") {
   for (std::size_t i = 0; i < 700; ++i) REQUIRE(asked.messages[2 + i].text == std::to_string(i));
 }
 
+TEST_CASE("tens of thousands of results find their calls") {
+  constexpr std::size_t many = 40'000;
+  // All in one turn.
+  conversation one;
+  reply turn;
+  for (std::size_t i = 0; i < many; ++i) turn.tool_calls.emplace_back("call", "f", "{}");
+  one.user("?").add(turn);
+  std::size_t right = 0;
+  for (std::size_t i = 0; i < many; ++i) right += one.tool_result(turn.tool_calls[i], std::to_string(i)) ? 1U : 0U;
+  CHECK(right == many);
+  REQUIRE(one.messages().size() == 2 + many);
+  for (std::size_t i = 0; i < many; ++i) {
+    const message& result = one.messages()[2 + i];
+    right -= result.text == std::to_string(i) && result.tool_call_id == one.messages()[1].tool_calls[i].id ? 1U : 0U;
+  }
+  CHECK(right == 0);
+
+  // One in each turn, at once or when all has been said; then the latest call comes first.
+  for (const bool late : {false, true}) {
+    CAPTURE(late);
+    conversation talk;
+    const reply call = calls({"a"});
+    talk.user("?");
+    for (std::size_t i = 0; i < many; ++i) {
+      talk.add(call);
+      if (!late) right += talk.tool_result(call.tool_calls[0], std::to_string(i)) ? 1U : 0U;
+    }
+    for (std::size_t i = many; late && i-- > 0;)
+      right += talk.tool_result(call.tool_calls[0], std::to_string(i)) ? 1U : 0U;
+    CHECK(right == many);
+    CHECK(talk.open_calls().empty());
+    REQUIRE(talk.messages().size() == 1 + 2 * many);
+    for (std::size_t i = 0; i < many; ++i) {
+      const message& result = talk.messages()[2 + 2 * i];
+      right -= result.text == std::to_string(i) && result.tool_call_id == (&result - 1)->tool_calls[0].id ? 1U : 0U;
+    }
+    CHECK(right == 0);
+  }
+}
+
+TEST_CASE("a copy goes its own way, and what was moved from may be used again") {
+  conversation talk("System.");
+  const reply turn = calls({"a", "b"});
+  talk.user("?").add(turn).user("Well?");
+  REQUIRE(talk.tool_result(turn.tool_calls[0], "one"));
+  conversation copy = talk;
+  REQUIRE(copy.tool_result(turn.tool_calls[1], "two"));
+  CHECK(sent(copy) == "S U A[a,b] T(a) T(b) U");
+  CHECK(sent(talk) == "S U A[a,b] T(a) T(b!) U");
+  REQUIRE(talk.tool_result(turn.tool_calls[1], "two"));
+  talk = copy;
+  CHECK(sent(talk) == "S U A[a,b] T(a) T(b) U");
+  conversation taken = std::move(talk);
+  CHECK(sent(taken) == "S U A[a,b] T(a) T(b) U");
+  talk = conversation();
+  talk.user("?").add(turn);
+  REQUIRE(talk.tool_result(turn.tool_calls[1], "two"));
+  CHECK(sent(talk) == "U A[a,b] T(b) T(a!)");
+}
+
+TEST_CASE("late results are there whatever is asked for first") {
+  const auto late = [] {
+    conversation talk;
+    const reply first = calls({"a"});
+    const reply second = calls({"b", "c"});
+    talk.user("?").add(first).user("And?").add(second).user("Well?");
+    REQUIRE(talk.tool_result(second.tool_calls[1], "three"));
+    REQUIRE(talk.tool_result(first.tool_calls[0], std::string(400, 'r')));
+    REQUIRE(talk.tool_result(second.tool_calls[0], "two"));
+    return talk;
+  };
+  CHECK(outline(late().messages()) == "U A[a] T(a) U A[b,c] T(c) T(b) U");
+  CHECK(sent(late()) == "U A[a] T(a) U A[b,c] T(c) T(b) U");
+  conversation sorted = late();
+  static_cast<void>(sorted.messages());
+  CHECK(late().tokens() == sorted.tokens());
+  conversation cut = late();
+  CHECK(cut.trim(cut.tokens() - 100) == 3);
+  CHECK(sent(cut) == "U A[b,c] T(c) T(b) U");
+}
+
+TEST_CASE("an id that was cut off may be used again") {
+  conversation talk;
+  talk.user(std::string(4'000, 'q')).add(calls({"a"})).user("?");
+  CHECK(talk.trim(100) == 2);
+  talk.add(calls({"a"}));
+  CHECK(sent(talk) == "U A[a] T(a!)");
+}
+
 TEST_CASE("whatever happens, the next request holds") {
   std::mt19937 random(7);
   const auto below = [&random](std::size_t limit) { return static_cast<std::size_t>(random() % limit); };

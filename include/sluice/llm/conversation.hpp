@@ -10,11 +10,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sluice::llm {
+
+namespace detail {
+class open_calls;
+}
 
 /// Keeps the messages of a conversation. A plain value. Whatever happened in between, the next request holds: each tool
 /// call has exactly one result, which stands behind the call's message and before the next one, and no id is used
@@ -29,10 +35,16 @@ namespace sluice::llm {
 /// for (const auto& call : answer->tool_calls) talk.tool_result(call, "Snow.");
 /// ```
 ///
-/// Thread safety: distinct objects only.
+/// Thread safety: distinct objects only, even for what is `const`.
 class conversation {
  public:
-  conversation() = default;
+  conversation();
+  conversation(const conversation& other);
+  conversation& operator=(const conversation& other);
+  /// What was moved from holds nothing, and may be used again.
+  conversation(conversation&& other) noexcept;
+  conversation& operator=(conversation&& other) noexcept;
+  ~conversation();
   /// With a message of the program's before all others.
   explicit conversation(std::string system);
 
@@ -47,6 +59,7 @@ class conversation {
   /// Adds the result of a call that `add` has seen, also a late one: it goes where its call is. `call` is as the reply
   /// had it; of calls that look the same, the latest reply's come first, in their order. Errors:
   /// `errc::invalid_argument`, when no such call waits for a result: it has one, was cut off, or was never made.
+  /// O(log n) in the calls that wait; late results are put in their places all at once, when the messages are asked for.
   expected<void, error> tool_result(const tool_call& call, std::string text, bool is_error = false);
 
   /// Calls that wait for their results, with the ids that they are sent under.
@@ -68,27 +81,28 @@ class conversation {
   std::size_t trim(std::int64_t most, std::string_view model = {});
 
   /// In order, the program's message first.
-  [[nodiscard]] const std::vector<message>& messages() const noexcept { return messages_; }
+  [[nodiscard]] const std::vector<message>& messages() const;
   [[nodiscard]] bool empty() const noexcept { return messages_.empty(); }
 
  private:
-  /// A call without a result: as it was given, and the id that it is sent under.
-  class waiting_call {
+  /// A result that came when more had been said, and the reply that it belongs to.
+  class late_result {
    public:
-    waiting_call(tool_call as_given, std::string sent_as, std::size_t reply)
-        : call(std::move(as_given)), id(std::move(sent_as)), turn(reply) {}
-    tool_call call;
-    std::string id;
-    std::size_t turn;
+    late_result(std::size_t number, message said) : reply(number), result(std::move(said)) {}
+    std::size_t reply;
+    message result;
   };
 
+  [[nodiscard]] detail::open_calls& calls();
   [[nodiscard]] std::size_t first() const noexcept;
-  [[nodiscard]] std::size_t place_for(const std::string& id) const noexcept;
+  void settle() const;
   void remove(std::size_t from, std::size_t to);
 
-  std::vector<message> messages_;
-  std::vector<waiting_call> open_;
-  std::size_t replies_ = 0;
+  mutable std::vector<message> messages_;
+  mutable std::vector<late_result> late_;
+  /// The numbers of the replies that made calls, as they stand in the messages.
+  std::vector<std::size_t> asking_;
+  std::unique_ptr<detail::open_calls> calls_;
 };
 
 }  // namespace sluice::llm

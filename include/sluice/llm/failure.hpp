@@ -89,6 +89,9 @@ class failure {
   int attempts = 0;
   /// The provider's name for the exchange, for its support.
   std::string request_id;
+  /// What the attempts that failed have taken, all together: as the provider reported it, else by what was seen of their answers
+  /// (`estimated`). An attempt of whose answer nothing came, and of which nothing was reported, counts as nothing.
+  token_usage usage;
   /// What had come of the answer before it failed, if anything had; tool calls that were not whole are not in it.
   std::optional<reply> partial;
 };

@@ -53,6 +53,16 @@ struct token_usage {
 
   /// What a permit is settled with.
   [[nodiscard]] constexpr sluice::usage total() const noexcept { return {input_tokens, output_tokens}; }
+  /// Of two exchanges together; an estimate when a part of it is one.
+  friend constexpr token_usage operator+(token_usage all, const token_usage& more) noexcept {
+    all.input_tokens += more.input_tokens;
+    all.output_tokens += more.output_tokens;
+    all.cached_tokens += more.cached_tokens;
+    all.reasoning_tokens += more.reasoning_tokens;
+    all.cache_written_tokens += more.cache_written_tokens;
+    all.estimated = all.estimated || more.estimated;
+    return all;
+  }
   friend constexpr bool operator==(const token_usage&, const token_usage&) noexcept = default;
 };
 static_assert(std::is_trivially_destructible_v<token_usage>);

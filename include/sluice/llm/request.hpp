@@ -105,12 +105,12 @@ class request {
     tools.push_back(std::move(offered));
     return *this;
   }
-  /// Whether tools are to be called. Not sent when there are no tools.
+  /// Whether tools are to be called. Not sent when there are no tools; that one is required does not hold then.
   request& choose(tool_choice how) {
     choice = how;
     return *this;
   }
-  /// The model must call this tool.
+  /// The model must call this tool, which must be offered: by `with_tool`, or as an `extra` field `tools`.
   request& force_tool(std::string name) {
     forced_tool = std::move(name);
     return *this;

@@ -56,6 +56,8 @@ void attempts::sent() {
 
 bool attempts::again(failure& why, bool possible) {
   why.attempts = sent_;
+  spent_ = spent_ + why.usage;
+  why.usage = spent_;
   if (why.is(errc::preempted)) {
     preempted_ = true;
     wake_ = pause_ = instant::min();
@@ -108,6 +110,7 @@ std::string attempts::objection(const failure& why, bool under_load, instant pau
 failure attempts::not_admitted(failure refused) const {
   failure was = *first_;
   was.attempts = sent_;
+  was.usage = spent_;
   if (refused.is(errc::deadline_exceeded)) {
     was.why = error(errc::deadline_exceeded, "the deadline passed while attempt " + std::to_string(failed_ + 1) +
                                                  " waited for admission; the first one failed: " + was.message());
@@ -137,6 +140,7 @@ asio::awaitable<bool> attempts::wait() {
 failure attempts::cancelled() const {
   failure left(errc::cancelled, "cancelled while it waited for another attempt", call_phase::queued);
   left.attempts = sent_;
+  left.usage = spent_;
   if (first_) {
     add(left, "; the first one failed: " + first_->message());
     left.status = first_->status;

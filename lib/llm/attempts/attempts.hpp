@@ -58,6 +58,8 @@ class attempts {
   instant wake_ = instant::min();
   instant pause_ = instant::min();
   std::optional<failure> first_;
+  /// What those that failed have taken.
+  token_usage spent_{};
 };
 
 }  // namespace sluice::llm::detail

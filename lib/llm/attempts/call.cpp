@@ -83,7 +83,9 @@ void call::note(failure& why, meter& account) {
   options_.age = account.held().age();
   if (why.is(errc::preempted)) why.age = options_.age;
   note_trouble(why, account.held());
-  log_.end(account.taken(), &why);
+  const token_usage taken = account.taken();
+  if (taken.input_tokens > 0 || taken.output_tokens > 0) why.usage = taken;
+  log_.end(taken, &why);
 }
 
 void call::succeeded(exchange& from) {
@@ -104,13 +106,7 @@ bool call::again(failure& why, bool possible) {
 asio::awaitable<expected<exchange, failure>> call::begin() {
   using result = expected<exchange, failure>;
   log_.begin(request_, options_, reserved_, body_, streamed_, tries_.kind());
-  admit_options how;
-  how.deadline = options_.deadline;
-  how.age = options_.age;
-  how.tenant = options_.tenant;
-  how.run = options_.run;
-  how.finalising = options_.finalising;
-  how.model = sluice::model(request_.model);
+  admit_options how = admission_of(request_, options_);
   how.kind = tries_.admitted_as();
   expected<permit, rejection> admitted{permit()};
   if (how.kind == attempt::hedge) {

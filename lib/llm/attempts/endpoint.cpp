@@ -13,6 +13,18 @@ client_options checked(client_options options) {
 
 }  // namespace
 
+admit_options admission_of(const request& asked, const call_options& how) noexcept {
+  admit_options options;
+  options.deadline = how.deadline;
+  options.age = how.age;
+  options.tenant = how.tenant;
+  options.run = how.run;
+  options.finalising = how.finalising;
+  options.model = sluice::model(asked.model);
+  options.kind = how.kind;
+  return options;
+}
+
 endpoint::endpoint(http::transport& transport, bulkhead& bulkhead, client_options given)
     : over(transport),
       gate(bulkhead),

@@ -21,6 +21,9 @@
 
 namespace sluice::llm::detail {
 
+/// What a call asks the gate for, beside its cost and its class.
+[[nodiscard]] admit_options admission_of(const request& asked, const call_options& how) noexcept;
+
 class endpoint {
  public:
   /// Throws `error_exception` when the options do not hold.

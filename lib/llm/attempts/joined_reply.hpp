@@ -24,7 +24,7 @@ class joined_reply {
     append(whole_.text, part.text, text_);
     append(whole_.reasoning, part.reasoning, reasoning_);
     append(whole_.refusal, part.refusal, refusal_);
-    whole_.usage = sum(before_, part.usage);
+    whole_.usage = before_ + part.usage;
   }
   /// The last part is whole.
   void complete(const reply& part) {
@@ -46,15 +46,6 @@ class joined_reply {
   static void append(std::string& whole, const std::string& part, std::size_t& from) {
     whole.append(part, from);
     from = part.size();
-  }
-  static token_usage sum(token_usage all, const token_usage& more) noexcept {
-    all.input_tokens += more.input_tokens;
-    all.output_tokens += more.output_tokens;
-    all.cached_tokens += more.cached_tokens;
-    all.reasoning_tokens += more.reasoning_tokens;
-    all.cache_written_tokens += more.cache_written_tokens;
-    all.estimated = all.estimated || more.estimated;
-    return all;
   }
 
   reply whole_;

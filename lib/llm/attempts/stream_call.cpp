@@ -41,10 +41,6 @@ std::string_view without_mark(std::string_view text) noexcept {
   return trimmed(text);
 }
 
-bool says_anything(const reply& answer) noexcept {
-  return !answer.text.empty() || !answer.reasoning.empty() || !answer.refusal.empty();
-}
-
 }  // namespace
 
 stream_call::stream_call(call what, exchange begun)
@@ -65,6 +61,7 @@ void stream_call::start(exchange begun) {
   parser_.reset();
   body_.clear();
   answered_ = false;
+  status_ = begun.answer->status();
   request_id_ = request_id_of(begun.answer->headers());
   content_type_ = begun.answer->header_value("content-type");
   exchange_.emplace(std::move(begun));
@@ -146,6 +143,7 @@ asio::awaitable<void> stream_call::recover() {
     joined_->add_part();
     if (auto prepared = call_.go_on_from(joined_->whole()); !prepared) {
       failed_ = with_partial(std::move(prepared).error());
+      failed_->usage = why.usage;
       co_return;
     }
   } else {
@@ -267,9 +265,7 @@ void stream_call::finish() {
 
 void stream_call::fail(failure why) {
   account();
-  why.status = exchange_->answer->status();
-  if (why.request_id.empty()) why.request_id = request_id_;
-  why = with_partial(std::move(why));
+  why = with_partial(of_this_exchange(std::move(why)));
   call_.failed(*exchange_, why);
   exchange_.reset();
   limit_.stop();
@@ -287,6 +283,13 @@ void stream_call::give_up(failure why) {
   failed_ = std::move(last);
 }
 
+failure stream_call::of_this_exchange(failure why) const {
+  why.status = status_;
+  why.usage = decoder_->answer.usage;
+  if (why.request_id.empty()) why.request_id = request_id_;
+  return why;
+}
+
 failure stream_call::with_partial(failure why) const {
   if (says_anything(result())) why.partial = result();
   return why;
@@ -301,17 +304,19 @@ void stream_call::left_unread(bool deadline_passed, instant now) noexcept {
 
 failure stream_call::unread(bool deadline_passed) const {
   if (deadline_passed) {
-    return failure(errc::deadline_exceeded,
-                   "the deadline passed while nobody read the stream: it was closed, and what came is kept",
-                   call_phase::answering);
+    return of_this_exchange(
+        failure(errc::deadline_exceeded,
+                "the deadline passed while nobody read the stream: it was closed, and what came is kept",
+                call_phase::answering));
   }
   const double seconds = std::chrono::duration<double>(call_.where().options.unread).count();
   char length[32];
   std::snprintf(length, sizeof length, "%.6g s", seconds);
-  return failure(errc::idle_timeout,
-                 std::string("nobody read the stream for client_options::unread (") + length +
-                     "): it was closed, so that its permit serves others; what came is kept",
-                 call_phase::answering);
+  return of_this_exchange(
+      failure(errc::idle_timeout,
+              std::string("nobody read the stream for client_options::unread (") + length +
+                  "): it was closed, so that its permit serves others; what came is kept",
+              call_phase::answering));
 }
 
 }  // namespace sluice::llm::detail

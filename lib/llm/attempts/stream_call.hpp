@@ -66,11 +66,13 @@ class stream_call final : private unread_limit::owner {
 
   void left_unread(bool deadline_passed, instant now) noexcept override;
   [[nodiscard]] failure unread(bool deadline_passed) const;
+  [[nodiscard]] failure of_this_exchange(failure why) const;
 
   call call_;
   std::unique_ptr<answer_decoder> decoder_;
   sse_parser parser_;
   std::optional<exchange> exchange_;
+  int status_ = 0;
   std::string request_id_;
   std::string content_type_;
   std::string body_;

@@ -17,6 +17,11 @@
 
 namespace sluice::llm {
 
+/// Whether there is anything of an answer to be kept when it fails.
+[[nodiscard]] inline bool says_anything(const reply& answer) noexcept {
+  return !answer.text.empty() || !answer.reasoning.empty() || !answer.refusal.empty();
+}
+
 /// Text that is decoded must have `sse_parser::padding` readable bytes after it.
 class answer_decoder {
  public:
@@ -30,7 +35,8 @@ class answer_decoder {
   /// `errc::protocol_error` for what is not the dialect's JSON, and whatever an error in it says.
   [[nodiscard]] virtual expected<bool, failure> event(const sse_event& from, std::vector<stream_event>& out) = 0;
 
-  /// A whole plain answer; else as `event`. An object that holds no answer is a `protocol_error`.
+  /// A whole plain answer; else as `event`. An object that holds no answer is a `protocol_error`; so is one that does
+  /// not say why the model stopped, since nothing else tells that the answer is whole: what came of it is in `answer`.
   [[nodiscard]] virtual expected<void, failure> document(std::string_view json, std::vector<stream_event>& out) = 0;
 
   /// The answer is all there: completes tool calls, and the flags. Call it once.

@@ -47,8 +47,8 @@ expected<void, failure> chat_decoder::chunk(std::string_view json, std::vector<s
 
 expected<void, failure> chat_decoder::document(std::string_view json, std::vector<stream_event>& out) {
   auto done = chunk(json, out);
-  if (!done || choice_seen_) return done;
-  return unexpected<failure>(holds_no("choices", json));
+  if (!done || finished()) return done;
+  return unexpected<failure>(holds_no(choice_seen_ ? "finish_reason" : "choices", json));
 }
 
 simdjson::error_code chat_decoder::member(std::string_view key, value from, std::string_view whole) {

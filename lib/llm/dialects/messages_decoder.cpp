@@ -1,6 +1,7 @@
 #include "llm/dialects/messages_decoder.hpp"
 
 #include "llm/dialects/json_text.hpp"
+#include "llm/dialects/json_writing.hpp"
 #include "llm/errors/provider_error.hpp"
 #include "llm/trimmed.hpp"
 
@@ -22,10 +23,6 @@ finish_reason read_finish(std::string_view name) noexcept {
 
 bool is_empty_object(std::string_view text) noexcept { return text.find_first_not_of(" \t\r\n{}") == text.npos; }
 
-std::string written(const json_value& block) {
-  return block.dump(-1, ' ', false, json_value::error_handler_t::replace);
-}
-
 }  // namespace
 
 expected<bool, failure> messages_decoder::event(const sse_event& from, std::vector<stream_event>& out) {
@@ -44,8 +41,8 @@ expected<void, failure> messages_decoder::document(std::string_view text, std::v
     if (type == "error") told_error_ = text;
     return read_message(top, true);
   });
-  if (!done || content_seen_) return done;
-  return unexpected<failure>(holds_no("content", text));
+  if (!done || (content_seen_ && finished())) return done;
+  return unexpected<failure>(holds_no(content_seen_ ? "stop_reason" : "content", text));
 }
 
 simdjson::error_code messages_decoder::read_event(object from, std::string_view text, std::string_view named) {

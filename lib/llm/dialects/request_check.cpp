@@ -75,6 +75,11 @@ void request_check::check_message(const message& said, std::size_t at) {
   }
 }
 
+bool request_check::has_tools_of_its_own() const {
+  return std::any_of(asked_.extra_fields.begin(), asked_.extra_fields.end(),
+                     [](const auto& field) { return field.first == "tools"; });
+}
+
 void request_check::check_tools() {
   std::unordered_set<std::string_view> names;
   for (std::size_t i = 0; i < asked_.tools.size(); ++i) {
@@ -83,10 +88,14 @@ void request_check::check_tools() {
     if (!names.insert(name).second)
       refuse("tools[" + std::to_string(i) + "]: a tool named '" + name + "' is there already");
   }
-  if (asked_.forced_tool.empty() || names.contains(asked_.forced_tool)) return;
-  const auto is_tools = [](const auto& field) { return field.first == "tools"; };
-  if (std::none_of(asked_.extra_fields.begin(), asked_.extra_fields.end(), is_tools)) {
-    refuse("forced_tool: no tool named '" + asked_.forced_tool + "' is offered");
+  // What the caller offers in a field of its own is not looked into.
+  if (has_tools_of_its_own()) return;
+  if (!asked_.forced_tool.empty()) {
+    if (!names.contains(asked_.forced_tool)) {
+      refuse("forced_tool: no tool named '" + asked_.forced_tool + "' is offered");
+    }
+  } else if (asked_.choice == tool_choice::required && names.empty()) {
+    refuse("choice: a tool call is required, and no tool is offered");
   }
 }
 

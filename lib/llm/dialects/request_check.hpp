@@ -26,6 +26,9 @@ class request_check {
   /// Precondition: something does not hold.
   [[nodiscard]] error why() const { return *wrong_; }
 
+  /// Whether there is anything for the model to call, also in a field of the caller's own.
+  [[nodiscard]] bool offers_tools() const { return !asked_.tools.empty() || has_tools_of_its_own(); }
+
   void refuse(const std::string& what);
   /// `field` is there, and the dialect has nothing of the kind.
   void cannot_express(const std::string& field, const std::string& advice);
@@ -46,6 +49,7 @@ class request_check {
  private:
   void check_message(const message& said, std::size_t at);
   void check_tools();
+  [[nodiscard]] bool has_tools_of_its_own() const;
 
   const request& asked_;
   dialect spoken_;

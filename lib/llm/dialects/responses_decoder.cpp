@@ -22,17 +22,30 @@ expected<bool, failure> responses_decoder::event(const sse_event& from, std::vec
   if (!is_worth_reading(from)) return false;
   auto done = read(from.data, out, [&](object top) { return read_event(top, from.data, from.type); });
   if (!done) return unexpected<failure>(std::move(done).error());
+  if (auto why = cancelled()) return unexpected<failure>(*std::move(why));
   return over_;
 }
 
 expected<void, failure> responses_decoder::document(std::string_view json, std::vector<stream_event>& out) {
-  auto done = read(json, out, [this](object top) { return read_response(top, "completed", true); });
+  auto done = read(json, out, [this](object top) { return read_response(top, {}, true); });
   if (!done) return done;
+  if (auto why = cancelled()) return unexpected<failure>(*std::move(why));
   if (!output_seen_) return unexpected<failure>(holds_no("output", json));
-  if (!unfinished_) return {};
+  if (!unfinished_) {
+    if (finished()) return {};
+    return unexpected<failure>(holds_no("status", json));
+  }
   return unexpected<failure>(failure(
       errc::protocol_error, "the provider gave a response that is not done; do not ask for it in the background",
       call_phase::answering));
+}
+
+std::optional<failure> responses_decoder::cancelled() const {
+  if (!cancelled_) return std::nullopt;
+  failure why(errc::provider_failed, "the provider cancelled the response before it was whole; what came is kept",
+              call_phase::answering);
+  why.provider_code = "cancelled";
+  return why;
 }
 
 simdjson::error_code responses_decoder::read_event(object from, std::string_view json, std::string_view named) {
@@ -44,8 +57,9 @@ simdjson::error_code responses_decoder::read_event(object from, std::string_view
   type.remove_prefix(prefix.size());
 
   if (type == "output_item.added" || type == "output_item.done") return read_item_event(from, type.ends_with("done"));
-  if (type == "completed" || type == "incomplete" || type == "failed") return read_ending(from, type, true);
-  if (type == "created" || type == "in_progress" || type == "queued") return read_ending(from, type, false);
+  const bool last = type == "completed" || type == "incomplete" || type == "failed" || type == "cancelled";
+  if (last) return read_ending(from, json, type, true);
+  if (type == "created" || type == "in_progress" || type == "queued") return read_ending(from, json, type, false);
   words said;
   if (const auto error = read_words(from, said)) return error;
   add_words(said, type);
@@ -173,12 +187,19 @@ simdjson::error_code responses_decoder::read_parts(value from, kind which) {
   });
 }
 
-simdjson::error_code responses_decoder::read_ending(object from, std::string_view status, bool last) {
+simdjson::error_code responses_decoder::read_ending(object from, std::string_view json, std::string_view status,
+                                                    bool last) {
   over_ = over_ || last;
-  return each_member(from, [&](std::string_view key, value member) -> simdjson::error_code {
+  bool told = false;
+  const auto error = each_member(from, [&](std::string_view key, value member) -> simdjson::error_code {
     if (key != "response") return simdjson::SUCCESS;
-    return if_object(member, [&](object response) { return read_response(response, status, last); });
+    return if_object(member, [&](object response) {
+      told = true;
+      return read_response(response, status, last);
+    });
   });
+  if (!error && last && !told) finish_with(status, {}, json);
+  return error;
 }
 
 simdjson::error_code responses_decoder::read_response(object from, std::string_view status, bool last) {
@@ -233,8 +254,12 @@ void responses_decoder::finish_with(std::string_view status, std::string_view re
     answer.finish = reason == "max_output_tokens" ? finish_reason::length
                     : reason == "content_filter"  ? finish_reason::content_filter
                                                   : finish_reason::other;
+  } else if (status.empty()) {
+    // It has not said how it ended.
   } else if (status == "in_progress" || status == "queued") {
     unfinished_ = true;
+  } else if (status == "cancelled") {
+    cancelled_ = true;
   } else if (told_error_.empty()) {
     told_error_ = json;
   }

@@ -26,8 +26,8 @@ class responses_decoder final : public json_decoder {
   explicit responses_decoder(std::string_view secret) : json_decoder(secret) {}
 
   [[nodiscard]] expected<bool, failure> event(const sse_event& from, std::vector<stream_event>& out) override;
-  /// An object without output is a `protocol_error`, as is a response that is not done; one that was cancelled is
-  /// `provider_failed`.
+  /// An object without output is a `protocol_error`, as is a response that is not done. One that was cancelled, by
+  /// somebody else than the caller, is `provider_failed`, with `cancelled` as the provider's code; in a stream, too.
   [[nodiscard]] expected<void, failure> document(std::string_view json, std::vector<stream_event>& out) override;
 
  private:
@@ -43,7 +43,7 @@ class responses_decoder final : public json_decoder {
   simdjson::error_code read_event(object from, std::string_view json, std::string_view named);
   simdjson::error_code read_words(object from, words& into);
   simdjson::error_code read_item_event(object from, bool ended);
-  simdjson::error_code read_ending(object from, std::string_view status, bool last);
+  simdjson::error_code read_ending(object from, std::string_view json, std::string_view status, bool last);
   simdjson::error_code read_response(object from, std::string_view status, bool last);
   simdjson::error_code read_output(value from);
   simdjson::error_code read_item(object from, std::optional<std::int64_t> place, bool ended);
@@ -56,6 +56,8 @@ class responses_decoder final : public json_decoder {
   void add_words(const words& said, std::string_view type);
   void add_arguments(std::int64_t place, std::string_view text, bool whole);
   void begin_thought();
+  /// That a response was cancelled, if it was.
+  [[nodiscard]] std::optional<failure> cancelled() const;
   void finish_with(std::string_view status, std::string_view reason, std::string_view json);
   /// The place in the output, which is its item's.
   std::int64_t place_of(std::optional<std::int64_t> index, std::string_view item_id);
@@ -67,6 +69,7 @@ class responses_decoder final : public json_decoder {
   bool output_seen_ = false;
   bool over_ = false;
   bool unfinished_ = false;
+  bool cancelled_ = false;
 };
 
 }  // namespace sluice::llm

@@ -38,15 +38,8 @@ expected<cost, failure> client::estimate(const request& what, const call_options
 expected<forecast, failure> client::would_admit(const request& what, const call_options& options) const {
   auto reserved = endpoint_->reserve(what, options);
   if (!reserved) return unexpected<failure>(std::move(reserved).error());
-  admit_options how;
-  how.deadline = options.deadline;
-  how.age = options.age;
-  how.tenant = options.tenant;
-  how.run = options.run;
-  how.finalising = options.finalising;
-  how.model = sluice::model(what.model);
-  how.kind = options.kind;
-  auto expected_fate = endpoint_->gate.would_admit(reserved->asked, options.workload, how);
+  auto expected_fate =
+      endpoint_->gate.would_admit(reserved->asked, options.workload, detail::admission_of(what, options));
   if (!expected_fate) return unexpected<failure>(detail::turned_away(std::move(expected_fate).error(), *reserved));
   return *expected_fate;
 }

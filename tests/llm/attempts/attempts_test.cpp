@@ -538,6 +538,34 @@ TEST_CASE("a continued answer is asked for with its beginning, and counted in al
   CHECK(f.idle());
 }
 
+TEST_CASE("a failure knows what all attempts have taken") {
+  const auto of = [](const std::vector<std::string>& answers) {
+    patient f(with({.max_attempts = 3}));
+    for (const std::string& each : answers) {
+      f.add(each.empty() ? status(503) : streamed().with_chunk(each).with_failure(errc::connection_lost, "gone"));
+    }
+    const auto opened = f.start(f.caller.stream(question()));
+    f.pass(20s);
+    REQUIRE(opened->value);
+    if (!opened->value->has_value()) return opened->value->error();
+    sluice::llm::stream answer = *std::move(*opened->value);
+    for (;;) {
+      const auto step = f.start(answer.next());
+      f.pass(20s);
+      REQUIRE(step->value);
+      if (!step->value->has_value()) return step->value->error();
+    }
+  };
+  CHECK(of({"", "", ""}).usage == sluice::llm::token_usage{});
+  // A report that comes with no word of the answer, twice: neither was handed out, so each is followed by another one.
+  const auto reported = of({usage_chunk(), "", usage_chunk()});
+  CHECK(reported.attempts == 3);
+  CHECK(reported.usage == sluice::llm::token_usage{.input_tokens = 1'800, .output_tokens = 80});
+  const auto estimated = of({"", text_chunk("12345678")});
+  CHECK(estimated.attempts == 2);
+  CHECK(estimated.usage == sluice::llm::token_usage{.input_tokens = 1'004, .output_tokens = 2, .estimated = true});
+}
+
 TEST_CASE("a page or an error under the content type of a stream is what it is") {
   const auto fails = [](scripted_exchange script) {
     call_fixture f;

@@ -124,6 +124,10 @@ TEST_CASE("a stream that nobody reads is closed: its permit serves others, and t
     CHECK(closed.message().find("client_options::unread (10 s)") != std::string::npos);
     CHECK(closed.partial->text == "12345678");
     CHECK(closed.attempts == 1);
+    CHECK(closed.status == 200);
+    CHECK(closed.request_id == "r1");
+    CHECK(closed.usage == closed.partial->usage);
+    CHECK(closed.usage.input_tokens == 1'004);
   }
 }
 
@@ -185,6 +189,7 @@ TEST_CASE("the call's deadline ends a stream that nobody reads, and no limit is 
   REQUIRE((late->value && !late->value->has_value()));
   CHECK(late->value->error().is(errc::deadline_exceeded));
   CHECK(late->value->error().message().find("nobody read the stream") != std::string::npos);
+  CHECK(late->value->error().status == 200);
   f.advance(100h);
   CHECK(f.in_flight() == 1);
 }
@@ -203,6 +208,7 @@ TEST_CASE("the observer is told why, and when") {
   }
   REQUIRE(seen.size() == 1);
   CHECK(seen[0].code == errc::idle_timeout);
+  CHECK(seen[0].status == 200);
   CHECK(seen[0].ended == start + 10s);
 }
 

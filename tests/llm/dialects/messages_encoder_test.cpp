@@ -143,7 +143,7 @@ TEST_CASE("tools and how they are chosen") {
         R"({"type":"auto","disable_parallel_tool_use":true})");
   CHECK(field(request(asked).force_tool("g").one_call_at_a_time(), "tool_choice") ==
         R"({"type":"tool","name":"g","disable_parallel_tool_use":true})");
-  CHECK(field(question().choose(tool_choice::required), "tool_choice") == "null");
+  CHECK(field(question().choose(tool_choice::none), "tool_choice") == "null");
 }
 
 TEST_CASE("tools 9: a call that no server would take back goes under a name that it does") {

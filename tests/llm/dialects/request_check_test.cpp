@@ -36,6 +36,22 @@ TEST_CASE("what holds is sent in every dialect") {
   CHECK(refused(question().with_tool(tool("f", "")).force_tool("f")).empty());
 }
 
+TEST_CASE("how tools are chosen is sent also when they are offered in a field of the caller's own") {
+  const auto choice = [](dialect spoken, const request& asked) {
+    const auto body = wire_format_of(spoken).encode(asked, {});
+    REQUIRE(body.has_value());
+    return json_value::parse(*body)["tool_choice"].dump();
+  };
+  const request offering = question().extra("tools", R"([{"type":"web_search"}])");
+  CHECK(choice(dialect::openai_chat, request(offering).choose(tool_choice::required)) == R"("required")");
+  CHECK(choice(dialect::openai_responses, request(offering).choose(tool_choice::required)) == R"("required")");
+  CHECK(choice(dialect::anthropic_messages, request(offering).choose(tool_choice::required)) == R"({"type":"any"})");
+  CHECK(choice(dialect::openai_chat, request(offering).force_tool("g")) ==
+        R"({"type":"function","function":{"name":"g"}})");
+  CHECK(choice(dialect::openai_responses, request(offering).force_tool("g")) == R"({"type":"function","name":"g"})");
+  CHECK(choice(dialect::anthropic_messages, request(offering).force_tool("g")) == R"({"type":"tool","name":"g"})");
+}
+
 TEST_CASE("what holds in no dialect is named") {
   const auto names = [](const request& asked, const char* what) {
     return refused(asked).find(what) != std::string::npos;
@@ -53,6 +69,11 @@ TEST_CASE("what holds in no dialect is named") {
       names(question().with_tool(tool("f", "", "{\"a\":" + std::string(1'000, '['))), "nested deeper than 512 levels"));
   CHECK(names(question().force_tool("g"), "forced_tool: no tool named 'g' is offered"));
   CHECK(refused(question().force_tool("g").extra("tools", "[]")).empty());
+  CHECK(refused(question().choose(tool_choice::required)) ==
+        "the request does not hold: choice: a tool call is required, and no tool is offered");
+  CHECK(refused(question().choose(tool_choice::required).extra("tools", "[]")).empty());
+  CHECK(refused(question().choose(tool_choice::automatic)).empty());
+  CHECK(refused(question().choose(tool_choice::none).one_call_at_a_time()).empty());
   for (const char* limit : {"max_tokens", "max_completion_tokens", "max_output_tokens"}) {
     CHECK(names(question().extra(limit, "5000"), limit));
     CHECK(names(question().extra(limit, "5000"), "would go past what is reserved; use limit_output"));

@@ -68,7 +68,7 @@ TEST_CASE("a plain answer of every kind of item") {
 
 TEST_CASE("the endings of a plain answer") {
   CHECK(finish_of(R"("status":"completed")") == finish_reason::stop);
-  CHECK(finish_of(R"("incomplete_details":null)") == finish_reason::stop);
+  CHECK(finish_of(R"("status":"completed","incomplete_details":null)") == finish_reason::stop);
   CHECK(finish_of(R"("status":"incomplete","incomplete_details":{"reason":"max_output_tokens"})") ==
         finish_reason::length);
   CHECK(finish_of(R"("incomplete_details":{"reason":"content_filter"},"status":"incomplete")") ==
@@ -83,6 +83,9 @@ TEST_CASE("the endings of a plain answer") {
   const answer_of cancelled(with_output("", R"("status":"cancelled")"));
   REQUIRE(cancelled.from.why.has_value());
   CHECK(cancelled.from.why->is(errc::provider_failed));
+  CHECK(cancelled.from.why->provider_code == "cancelled");
+  CHECK(cancelled.from.why->message() ==
+        "the provider cancelled the response before it was whole; what came is kept");
   const answer_of waiting(with_output("", R"("status":"queued")"));
   REQUIRE(waiting.from.why.has_value());
   CHECK(waiting.from.why->is(errc::protocol_error));
@@ -98,6 +101,19 @@ TEST_CASE("the endings of a stream") {
   CHECK(of(R"({"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"m"}}})")
             .why->is(errc::provider_failed));
   CHECK(of(R"({"type":"response.failed","response":{"status":"failed"}})").why->is(errc::provider_failed));
+  for (const char* ending :
+       {R"({"type":"response.cancelled","response":{"status":"cancelled"}})", R"({"type":"response.cancelled"})",
+        R"({"type":"response.cancelled","response":{}})",
+        R"({"type":"response.completed","response":{"status":"cancelled"}})"}) {
+    CAPTURE(ending);
+    const auto cancelled =
+        streamed({R"({"type":"response.output_text.delta","output_index":0,"delta":"half"})", ending});
+    REQUIRE(cancelled.why.has_value());
+    CHECK(cancelled.why->is(errc::provider_failed));
+    CHECK(cancelled.why->provider_code == "cancelled");
+    CHECK(cancelled.answer().text == "half");
+    CHECK_FALSE(cancelled.decoder->finished());
+  }
   CHECK(of(R"({"type":"error","code":"rate_limit_exceeded","message":"m","param":null})").why->is(errc::rate_limited));
   // Rules 1: an end mark alone is none.
   const auto marked = streamed({R"({"type":"response.output_text.delta","output_index":0,"delta":"x"})", "[DONE]"});
