@@ -199,7 +199,7 @@ class everybody {
 
   void open() {
     run_options what;
-    what.limit = {1'000'000, 1'000, 1'000'000};
+    what.limit = {1'000'000, 1'000, 1'000'000, 1'000'000};
     tree made{};
     for (run_id& each : made) {
       const auto opened = machine.open_run(what, now);
@@ -208,7 +208,7 @@ class everybody {
       what = {};
       what.parent = *opened;
       what.funding = each == made[1] ? run_funding::carve : run_funding::cap;
-      what.limit = {100'000, 100, 100'000};
+      what.limit = {100'000, 100, 100'000, 100'000};
       ++runs_opened;
     }
     trees_.push_back(made);

@@ -120,14 +120,14 @@ TEST_CASE("each threshold is told once") {
 
 TEST_CASE("one event can cross several thresholds, at several runs, on whichever axis is worst") {
   run_tree runs;
-  const run_id top = runs.open({.limit = {1'000, 10, unlimited}, .tag = 1});
+  const run_id top = runs.open({.limit = {.tokens = 1'000, .calls = 10}, .tag = 1});
   const run_id low =
-      runs.open({.parent = top, .funding = run_funding::cap, .limit = {unlimited, unlimited, 100}, .tag = 2});
-  runs.all.reserve(low.index, {1, 9, 80});
+      runs.open({.parent = top, .funding = run_funding::cap, .limit = {.money = 100}, .tag = 2});
+  runs.all.reserve(low.index, {1, 9, 0, 80});
   CHECK(runs.crossings() == told{{2, 50}, {2, 80}, {1, 50}, {1, 80}});
-  runs.all.reserve(low.index, {950, 0, 14});
+  runs.all.reserve(low.index, {950, 0, 0, 14});
   CHECK(runs.crossings() == told{{1, 95}});
-  runs.all.reserve(low.index, {0, 0, 1});
+  runs.all.reserve(low.index, {.money = 1});
   CHECK(runs.crossings() == told{{2, 95}});
 }
 
@@ -142,7 +142,7 @@ TEST_CASE("thresholds are reached exactly, not rounded to") {
   CHECK(runs.crossings() == told{{1, 80}, {1, 95}, {1, 100}});
 
   const run_id nothing = runs.root(0, 2);
-  runs.all.reserve(nothing.index, {0, 1, 0});
+  runs.all.reserve(nothing.index, {.calls = 1});
   CHECK(runs.crossings().empty());
   runs.settle(nothing, 0, 1);
   CHECK(runs.crossings() == told{{2, 50}, {2, 80}, {2, 95}, {2, 100}});
@@ -193,7 +193,7 @@ TEST_CASE("an extension makes room, up to no limit at all") {
   CHECK(runs.check(top, unlimited) == kind::ok);
   CHECK(runs.remaining(top) == unlimited);
 
-  const error negative = runs.all.extend(top, {0, 0, -5}).error();
+  const error negative = runs.all.extend(top, {.money = -5}).error();
   CHECK(negative.is(errc::invalid_argument));
   CHECK(negative.message() == "more.money: must not be negative, is -5");
   const run_id carve = runs.child(top, run_funding::carve);

@@ -17,10 +17,14 @@ using namespace sluice::core;
 
 namespace {
 
-using numbers = std::array<wide, 3>;
+using numbers = std::array<wide, budget_axis_count>;
 
-numbers numbers_of(const run_limits& some) { return {some.tokens, some.calls, some.money}; }
-numbers numbers_of(const spending& some) { return {some.tokens, some.calls, some.money}; }
+numbers numbers_of(const run_limits& some) {
+  return {some.tokens, some.calls, some.tool_calls, some.money};
+}
+numbers numbers_of(const spending& some) {
+  return {some.tokens, some.calls, some.tool_calls, some.money};
+}
 
 struct plain_run {
   run_id id{};
@@ -96,7 +100,7 @@ class plain_tree {
     bool wait = false;
     for (std::size_t payer = 0; payer <= run; ++payer) {
       if (!pays(payer, run)) continue;
-      for (std::size_t axis = 0; axis < 3; ++axis) {
+      for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
         if (runs[payer].limit[axis] == unlimited) continue;
         const wide limit = runs[payer].limit[axis] - (finalising ? 0 : runs[payer].finalise[axis]);
         const wide wanted = numbers_of(asked)[axis];
@@ -118,6 +122,8 @@ class paired_trees {
       open();
     } else if (dice < 50) {
       reserve();
+    } else if (dice < 56) {
+      charge();
     } else if (dice < 90) {
       end();
     } else if (dice < 98 || draw_() % 2 == 0) {
@@ -142,7 +148,7 @@ class paired_trees {
       if (!is_kept) continue;
       ++kept;
       std::size_t reached = 0;
-      for (std::size_t axis = 0; axis < 3; ++axis) {
+      for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
         const budget_account& account = tested_[each.id.index].accounts[axis];
         REQUIRE(account.limit == each.limit[axis]);
         REQUIRE(account.reserved() == plain_.reserved(run, axis));
@@ -183,7 +189,9 @@ class paired_trees {
     return static_cast<std::int64_t>(draw_() % static_cast<std::uint64_t>(bound));
   }
   [[nodiscard]] std::int64_t limit() { return draw_() % 4 == 0 ? unlimited : below(200); }
-  [[nodiscard]] spending some() { return {below(30), below(2), draw_() % 50 == 0 ? std::int64_t{1} << 62 : below(20)}; }
+  [[nodiscard]] spending some() { 
+    return {below(30), below(2), below(2), draw_() % 50 == 0 ? std::int64_t{1} << 62 : below(20)};
+  }
 
   [[nodiscard]] bool any_chargeable() const {
     for (std::size_t run = 0; run < plain_.runs.size(); ++run) {
@@ -208,16 +216,18 @@ class paired_trees {
       what.parent = plain_.runs[*made.parent].id;
     }
     what.funding = made.funding = static_cast<run_funding>(draw_() % 3);
-    what.limit = {limit(), limit(), limit()};
+    what.limit = {limit(), limit(), limit(), limit()};
     if (!made.parent) {
-      what.finalise_reserve = {std::min(what.limit.tokens, below(40)), 0, std::min(what.limit.money, below(10))};
+      what.finalise_reserve.tokens = std::min(what.limit.tokens, below(40));
+      what.finalise_reserve.tool_calls = std::min(what.limit.tool_calls, below(2));
+      what.finalise_reserve.money = std::min(what.limit.money, below(10));
     }
     const bool shares = made.parent && made.funding == run_funding::share;
-    made.limit = shares ? numbers{unlimited, unlimited, unlimited} : numbers_of(what.limit);
+    made.limit = shares ? numbers{unlimited, unlimited, unlimited, unlimited} : numbers_of(what.limit);
     made.finalise = numbers_of(what.finalise_reserve);
 
     bool fine = !made.parent || plain_.chargeable(*made.parent);
-    if (fine && made.parent && made.funding == run_funding::carve) fine = fundable(*made.parent, {what.limit.tokens, what.limit.calls, what.limit.money});
+    if (fine && made.parent && made.funding == run_funding::carve) fine = fundable(*made.parent, what.limit);
     ++operations_;
     const auto opened = tested_.open(what, plain_.runs.size());
     REQUIRE(opened.has_value() == fine);
@@ -226,14 +236,15 @@ class paired_trees {
     plain_.runs.push_back(made);
   }
 
-  [[nodiscard]] bool fundable(std::size_t parent, spending asked) const {
-    for (std::int64_t spending::*axis : {&spending::tokens, &spending::calls, &spending::money}) {
-      if (asked.*axis != unlimited) continue;
-      asked.*axis = 0;
-      for (std::size_t payer = 0; payer <= parent; ++payer) {
-        const std::size_t number = axis == &spending::tokens ? 0U : axis == &spending::calls ? 1U : 2U;
+  [[nodiscard]] bool fundable(std::size_t parent, const run_limits& limit) const {
+    spending asked{limit.tokens, limit.calls, limit.tool_calls, limit.money};
+    std::size_t number = 0;
+    for (const auto axis : {&spending::tokens, &spending::calls, &spending::tool_calls, &spending::money}) {
+      for (std::size_t payer = 0; asked.*axis == unlimited && payer <= parent; ++payer) {
         if (plain_.pays(payer, parent) && plain_.runs[payer].limit[number] != unlimited) return false;
       }
+      if (asked.*axis == unlimited) asked.*axis = 0;
+      ++number;
     }
     return plain_.verdict(parent, asked, false) == budget_verdict::kind::ok;
   }
@@ -256,6 +267,30 @@ class paired_trees {
     plain_.live.push_back({run, asked});
   }
 
+  void charge() {
+    const std::size_t run = pick(plain_.runs.size());
+    spending what = some();
+    if (draw_() % 16 == 0) what.tool_calls = -1;
+    ++operations_;
+    const auto done = tested_.charge(plain_.runs[run].id, what);
+    if (what.tool_calls < 0 || !plain_.chargeable(run)) {
+      REQUIRE(!done);
+      REQUIRE(done.error().why ==
+              (what.tool_calls < 0 ? charge_refusal::cause::negative : charge_refusal::cause::not_open));
+      return;
+    }
+    const budget_verdict::kind verdict = plain_.verdict(run, what, false);
+    REQUIRE(done.has_value() == (verdict == budget_verdict::kind::ok));
+    if (!done) {
+      REQUIRE((done.error().why == charge_refusal::cause::exhausted) == (verdict == budget_verdict::kind::exhausted));
+      ++refused_;
+      return;
+    }
+    ++granted_;
+    const numbers spent = numbers_of(what);
+    for (std::size_t axis = 0; axis < budget_axis_count; ++axis) plain_.runs[run].spent_here[axis] += spent[axis];
+  }
+
   void end() {
     if (plain_.live.empty()) return;
     const std::size_t which = pick(plain_.live.size());
@@ -268,21 +303,23 @@ class paired_trees {
       tested_.release(node, ended.amount);
       return;
     }
-    spending used{below(ended.amount.tokens + 1), ended.amount.calls, below(ended.amount.money + 1)};
+    spending used = ended.amount;
+    used.tokens = below(used.tokens + 1);
+    used.money = below(used.money + 1);
     if (overrun_ && draw_() % 8 == 0) used.tokens += 15;
     const numbers more = numbers_of(used);
-    for (std::size_t axis = 0; axis < 3; ++axis) plain_.runs[ended.run].spent_here[axis] += more[axis];
+    for (std::size_t axis = 0; axis < budget_axis_count; ++axis) plain_.runs[ended.run].spent_here[axis] += more[axis];
     tested_.settle(node, ended.amount, used);
   }
 
   void extend(std::size_t run) {
     plain_run& extended = plain_.runs[run];
-    const spending more{below(50), below(3), draw_() % 10 == 0 ? unlimited : below(50)};
+    const spending more{below(50), below(3), below(3), draw_() % 10 == 0 ? unlimited : below(50)};
     const bool fine = extended.open && !plain_.carved(run);
     ++operations_;
     REQUIRE(tested_.extend(extended.id, more).has_value() == fine);
     if (!fine) return;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
+    for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
       extended.limit[axis] = std::min<wide>(unlimited, extended.limit[axis] + numbers_of(more)[axis]);
     }
   }

@@ -56,18 +56,18 @@ TEST_CASE("a task has started when something of it has, not when something was s
   CHECK(runs.all.started(runs.child(low).index));
 }
 
-TEST_CASE("the three axes are reckoned apart") {
+TEST_CASE("the axes are reckoned apart") {
   run_tree runs;
-  const run_id top = runs.open({.limit = {1'000, 2, 50}});
+  const run_id top = runs.open({.limit = {1'000, 2, unlimited, 50}});
   const auto verdict = [&](const spending& asked) { return runs.all.check(top.index, asked, false); };
   CHECK(verdict({1'000, 2, 50}).what == kind::ok);
   CHECK(verdict({1'001, 0, 0}).axis == budget_axis::tokens);
   CHECK(verdict({0, 3, 0}).axis == budget_axis::calls);
-  CHECK(verdict({0, 0, 51}).axis == budget_axis::money);
-  runs.all.reserve(top.index, {100, 1, 20});
-  runs.all.settle(top.index, {100, 1, 20}, {90, 1, 30});
-  CHECK(runs.all.balance(top)->spent == spending{90, 1, 30});
-  CHECK(runs.all.balance(top)->remaining == spending{910, 1, 20});
+  CHECK(verdict({.money = 51}).axis == budget_axis::money);
+  runs.all.reserve(top.index, {100, 1, 0, 20});
+  runs.all.settle(top.index, {100, 1, 0, 20}, {90, 1, 0, 30});
+  CHECK(runs.all.balance(top)->spent == spending{90, 1, 0, 30});
+  CHECK(runs.all.balance(top)->remaining == spending{910, 1, unlimited, 20});
 }
 
 TEST_CASE("a run waits while what it lacks is only set aside, and is exhausted once it is spent") {
@@ -115,9 +115,9 @@ TEST_CASE("the lowest run that cannot pay is named, but one that is exhausted go
 
 TEST_CASE("of several that are exhausted the lowest is named, with its first axis") {
   run_tree runs;
-  const run_id top = runs.open({.limit = {100, 1, 1}});
-  const run_id low = runs.open({.parent = top, .funding = run_funding::cap, .limit = {unlimited, 1, 1}});
-  const budget_verdict verdict = runs.all.check(low.index, {101, 2, 2}, false);
+  const run_id top = runs.open({.limit = {100, 1, unlimited, 1}});
+  const run_id low = runs.open({.parent = top, .funding = run_funding::cap, .limit = {unlimited, 1, unlimited, 1}});
+  const budget_verdict verdict = runs.all.check(low.index, {101, 2, 0, 2}, false);
   CHECK(verdict.what == kind::exhausted);
   CHECK(verdict.node == low.index);
   CHECK(verdict.axis == budget_axis::calls);
@@ -125,9 +125,9 @@ TEST_CASE("of several that are exhausted the lowest is named, with its first axi
 
 TEST_CASE("exhausted on a later axis goes before waiting for an earlier one") {
   run_tree runs;
-  const run_id top = runs.open({.limit = {100, 10, 5}});
-  runs.all.reserve(top.index, {100, 1, 0});
-  const budget_verdict verdict = runs.all.check(top.index, {1, 1, 6}, false);
+  const run_id top = runs.open({.limit = {100, 10, unlimited, 5}});
+  runs.all.reserve(top.index, {100, 1, 0, 0});
+  const budget_verdict verdict = runs.all.check(top.index, {1, 1, 0, 6}, false);
   CHECK(verdict.what == kind::exhausted);
   CHECK(verdict.axis == budget_axis::money);
 }
@@ -146,15 +146,15 @@ TEST_CASE("a share has no limit of its own, whatever it says") {
   const run_id top = runs.root(100);
   const run_id low = runs.child(top, run_funding::share, 10);
   CHECK(runs.check(low, 100) == kind::ok);
-  CHECK(runs.all.balance(low)->limit == spending{unlimited, unlimited, unlimited});
+  CHECK(runs.all.balance(low)->limit == spending{unlimited, unlimited, unlimited, unlimited});
 }
 
 TEST_CASE("after an overrun nothing is paid, not even what asks nothing there") {
   run_tree runs;
-  const run_id top = runs.open({.limit = {100, unlimited, 10}});
-  runs.all.reserve(top.index, {50, 1, 5});
-  runs.all.settle(top.index, {50, 1, 5}, {50, 1, 12});
-  const budget_verdict verdict = runs.all.check(top.index, {1, 1, 0}, false);
+  const run_id top = runs.open({.limit = {100, unlimited, unlimited, 10}});
+  runs.all.reserve(top.index, {50, 1, 0, 5});
+  runs.all.settle(top.index, {50, 1, 0, 5}, {50, 1, 0, 12});
+  const budget_verdict verdict = runs.all.check(top.index, {1, 1, 0, 0}, false);
   CHECK(verdict.what == kind::exhausted);
   CHECK(verdict.axis == budget_axis::money);
   CHECK(verdict.available == 0);
@@ -165,7 +165,7 @@ TEST_CASE("after an overrun nothing is paid, not even what asks nothing there") 
 
 TEST_CASE("the finalise reserve is for the last answer alone") {
   run_tree runs;
-  const run_id top = runs.open({.limit = at_most(1'000), .finalise_reserve = {200, 0, 0}});
+  const run_id top = runs.open({.limit = at_most(1'000), .finalise_reserve = {.tokens = 200}});
   const run_id low = runs.child(top);
   CHECK(runs.remaining(low) == 800);
   CHECK(runs.check(low, 801) == kind::exhausted);
@@ -209,6 +209,34 @@ TEST_CASE("a carve is taken out of its parent when it opens, and what it did not
   CHECK(runs.spent(top) == 120);
   CHECK(runs.spent(middle) == 120);
   CHECK(runs.remaining(top) == 180);
+}
+
+TEST_CASE("what can be paid later counts what is set aside for requests, but neither carves nor the finalise reserve") {
+  run_tree runs;
+  const run_id top = runs.all.open({.limit = {.tokens = 1'000}, .finalise_reserve = {.tokens = 100}}, 1).value();
+  const run_id low = runs.child(top, run_funding::cap, 800);
+  const auto payable = [&runs](run_id which) { return runs.all.balance(which)->payable.tokens; };
+  CHECK(payable(top) == 900);
+  CHECK(payable(low) == 800);
+  CHECK(runs.all.balance(top)->payable.calls == unlimited);
+  runs.reserve(low, 700);
+  CHECK(payable(top) == 900);
+  CHECK(runs.remaining(top) == 200);
+  const run_id apart = runs.child(top, run_funding::carve, 150);
+  CHECK(payable(top) == 750);
+  CHECK(payable(low) == 750);
+  CHECK(payable(apart) == 150);
+  runs.reserve(apart, 40);
+  runs.settle(apart, 40, 40);
+  CHECK(payable(apart) == 110);
+  runs.settle(low, 700, 600);
+  CHECK(payable(low) == 150);
+  REQUIRE(runs.all.close(apart));
+  CHECK(payable(low) == 200);
+  CHECK(payable(top) == 260);
+  runs.reserve(top, 900);
+  runs.settle(top, 900, 900);
+  CHECK(payable(top) == 0);
 }
 
 TEST_CASE("a carve that has overspent is settled with all that it spent") {
@@ -258,7 +286,7 @@ TEST_CASE("a carve that cannot be funded is refused, with the run, the axis and 
 
 TEST_CASE("the finalise reserve cannot be carved away") {
   run_tree runs;
-  const run_id top = runs.open({.limit = at_most(1'000), .finalise_reserve = {200, 0, 0}});
+  const run_id top = runs.open({.limit = at_most(1'000), .finalise_reserve = {.tokens = 200}});
   CHECK(runs.refusal({.parent = top, .funding = run_funding::carve, .limit = at_most(801)}).is(errc::refused));
   runs.child(top, run_funding::carve, 800);
   CHECK(runs.check(top, 200, true) == kind::ok);
@@ -266,17 +294,17 @@ TEST_CASE("the finalise reserve cannot be carved away") {
 
 TEST_CASE("a carve without a limit on an axis needs payers without one, and is booked there all the same") {
   run_tree runs;
-  const run_id top = runs.open({.limit = {1'000, unlimited, 50}});
+  const run_id top = runs.open({.limit = {1'000, unlimited, unlimited, 50}});
   const error why = runs.refusal({.parent = top, .funding = run_funding::carve, .limit = at_most(100)});
   CHECK(why.is(errc::refused));
   CHECK(why.message() == "limit.money: unlimited cannot be carved out of the 50 of run 0.1; set a limit");
-  const run_id low = runs.open({.parent = top, .funding = run_funding::carve, .limit = {100, unlimited, 10}});
-  runs.all.reserve(low.index, {10, 5, 1});
-  CHECK(runs.all.balance(top)->reserved == spending{100, 0, 10});
-  runs.all.settle(low.index, {10, 5, 1}, {10, 5, 1});
+  const run_id low = runs.open({.parent = top, .funding = run_funding::carve, .limit = {100, unlimited, unlimited, 10}});
+  runs.all.reserve(low.index, {10, 5, 0, 1});
+  CHECK(runs.all.balance(top)->reserved == spending{100, 0, 0, 10});
+  runs.all.settle(low.index, {10, 5, 0, 1}, {10, 5, 0, 1});
   runs.all.close(low);
   CHECK(runs.all.balance(top)->reserved == spending{});
-  CHECK(runs.all.balance(top)->spent == spending{10, 5, 1});
+  CHECK(runs.all.balance(top)->spent == spending{10, 5, 0, 1});
 }
 
 TEST_CASE("options that make no sense are refused by the name of their field") {
@@ -287,11 +315,11 @@ TEST_CASE("options that make no sense are refused by the name of their field") {
     CHECK(why.is(errc::invalid_argument));
     return why.message();
   };
-  CHECK(message({.limit = {1, -2, 3}}) == "limit.calls: must not be negative, is -2");
-  CHECK(message({.finalise_reserve = {0, 0, -1}}) == "finalise_reserve.money: must not be negative, is -1");
-  CHECK(message({.limit = at_most(10), .finalise_reserve = {11, 0, 0}}) ==
+  CHECK(message({.limit = {1, -2, 3, 4}}) == "limit.calls: must not be negative, is -2");
+  CHECK(message({.finalise_reserve = {0, 0, 0, -1}}) == "finalise_reserve.money: must not be negative, is -1");
+  CHECK(message({.limit = at_most(10), .finalise_reserve = {.tokens = 11}}) ==
         "finalise_reserve.tokens: 11 is above the limit of 10; lower it or raise limit.tokens");
-  CHECK(message({.parent = top, .finalise_reserve = {0, 1, 0}}) ==
+  CHECK(message({.parent = top, .finalise_reserve = {.calls = 1}}) ==
         "finalise_reserve.calls: 1 asked below run 0.1; only a root run can have one");
   CHECK(message({.parent = {7, 3}}) == "parent: run 7.3 is not open, or a run above it is not");
   CHECK(message({.parent = {70'000, 1}}) == "parent: run 70000.1 is not open, or a run above it is not");
@@ -331,7 +359,7 @@ TEST_CASE("a tree has the rank with which its root was opened, and each run its 
   CHECK(all.payer_above(low.index) == top.index);
   CHECK(all.payer_above(top.index) == no_run);
   const run_id carve =
-      all.open({.parent = low, .funding = run_funding::carve, .limit = {1, unlimited, unlimited}}, 0).value();
+      all.open({.parent = low, .funding = run_funding::carve, .limit = {.tokens = 1}}, 0).value();
   CHECK(all.payer_above(carve.index) == no_run);
 }
 

@@ -83,8 +83,10 @@ class busy_machine {
       machine.pause(now_ + duration(upto(20'000'000)), when, out_);
     else if (kind < 970)
       open_run(when);
-    else if (kind < 983)
-      (void)machine.extend_run(pick_run(), {upto(500), upto(2), upto(9) == 0 ? -1 : upto(20)}, when, out_);
+    else if (kind < 980)
+      (void)machine.extend_run(pick_run(), {upto(500), upto(2), upto(2), upto(9) == 0 ? -1 : upto(20)}, when, out_);
+    else if (kind < 986)
+      (void)machine.charge_run(pick_run(), {upto(50), 0, upto(9) == 0 ? -1 : upto(2), upto(9)}, when, out_);
     else if (kind < 995)
       machine.close_run(pick_run(), when, out_);
     else
@@ -163,12 +165,12 @@ class busy_machine {
   void open_run(instant when) {
     run_options what;
     what.tag = static_cast<std::uint64_t>(runs_.size()) + 1'000;
-    what.limit = {200 + upto(3'000), 1 + upto(9), upto(1) == 0 ? unlimited : 5 + upto(60)};
+    what.limit = {200 + upto(3'000), 1 + upto(9), upto(4), upto(1) == 0 ? unlimited : 5 + upto(60)};
     if (!runs_.empty() && upto(1) == 0) {
       what.parent = pick_run();
       what.funding = static_cast<run_funding>(upto(2));
     } else {
-      what.finalise_reserve = {upto(100), upto(1), 0};
+      what.finalise_reserve = {.tokens = upto(100), .calls = upto(1)};
     }
     if (const auto opened = machine.open_run(what, when)) runs_.push_back(*opened);
   }

@@ -165,7 +165,8 @@ class double_run {
     if (kind >= 90 && !runs().empty()) {
       const run_id named = runs()[one.a % runs().size()].id;
       if (kind == 93) return both_.close_run(named, when);
-      return both_.extend_run(named, {some(one.b) / 4, some(one.c) / 16, one.b % 64 == 0 ? -1 : 5}, when);
+      if (kind == 92) return charge(named, one, when);
+      return both_.extend_run(named, {some(one.b) / 4, some(one.c) / 16, one.c / 64 % 3, one.b % 64 == 0 ? -1 : 5}, when);
     }
     if (runs().size() >= most_runs) return both_.tick(when);
     run_options what;
@@ -174,11 +175,19 @@ class double_run {
       what.parent = runs()[one.a / 4 % runs().size()].id;
       what.funding = static_cast<run_funding>(one.a / 256 % 3);
     }
-    what.limit = {some(one.b), some(one.b / 16) / 8, some(one.c)};
+    what.limit = {some(one.b), some(one.b / 16) / 8, some(one.a / 512) / 16, some(one.c)};
     if (what.funding == run_funding::carve) what.limit.tokens = std::min<std::int64_t>(what.limit.tokens, 30);
-    if (one.c % 4 == 0) what.finalise_reserve = {one.c / 8 % 30, one.c / 16 % 2, one.c / 32 % 20};
+    if (one.c % 4 == 0) what.finalise_reserve = {one.c / 8 % 30, one.c / 16 % 2, one.a % 2, one.c / 32 % 20};
     if (one.c % 64 == 1) what.limit.calls = -1;
     return both_.open_run(what, when);
+  }
+
+  complaint charge(run_id named, const raw_event& one, instant when) {
+    spending what{.tokens = one.b % 12, .tool_calls = one.b / 16 % 3, .money = one.c % 4};
+    if (one.c % 16 == 0) what.tokens = one.b / 64 % 80;
+    if (one.c % 32 == 1) what.calls = 1;
+    if (one.c % 64 == 2) what.money = -1;
+    return both_.charge_run(named, what, when);
   }
 
   complaint reconfigure(instant when) {

@@ -126,7 +126,7 @@ TEST_CASE("numbers at their ends come back") {
     CHECK(far.remaining_output == edge);
     CHECK(far.margin == edge);
     CHECK(body_through(events::pause{instant(duration(edge))}).until == instant(duration(edge)));
-    CHECK(body_through(events::extend_run{{1, 2}, {edge, edge, edge}}).more == spending{edge, edge, edge});
+    CHECK(body_through(events::extend_run{{1, 2}, {edge, edge, edge, edge}}).more == spending{edge, edge, edge, edge});
   }
   CHECK(body_through(events::finish{{7, 1}, ending::abandoned, usage{most, most}}).used == usage{most, most});
   CHECK(body_through(events::finish{{7, 1}, ending::abandoned, usage{-1, least}}).used == usage{-1, least});
@@ -155,8 +155,8 @@ TEST_CASE("every other event comes back") {
   run_options run;
   run.parent = {1, 2};
   run.funding = run_funding::carve;
-  run.limit = {100, unlimited, 3};
-  run.finalise_reserve = {1, 2, 3};
+  run.limit = {100, unlimited, 7, 3};
+  run.finalise_reserve = {1, 2, 3, 4};
   run.tag = 99;
   const logged_event opened = through(events::open_run{run}, {true, {}, {6, 7}});
   const run_options& same = std::get<events::open_run>(opened.what.what).what;
@@ -166,6 +166,9 @@ TEST_CASE("every other event comes back") {
   CHECK(same.finalise_reserve == run.finalise_reserve);
   CHECK(same.tag == run.tag);
   CHECK(body_through(events::close_run{{6, 7}}).id == run_id{6, 7});
+  const auto charged = body_through(events::charge_run{{6, 7}, {1, 2, 3, -4}}, {false, {}, {}});
+  CHECK(charged.id == run_id{6, 7});
+  CHECK(charged.what == spending{1, 2, 3, -4});
   const provider_limits limits{.requests = {60, 3, 6min}, .input_tokens = {-1, -7}, .tokens = {.remaining = 0, .reset = 20ms}};
   CHECK(body_through(events::report_limits{limits}).said == limits);
   for (const attempt kind : {attempt::first, attempt::retry, attempt::hedge})
@@ -229,7 +232,7 @@ TEST_CASE("effects come back in order, with the decisions behind them") {
   out.list.push_back({effect::kind::preempt, 0, {4, 4}, 0, {}});
   out.list.push_back({effect::kind::wake_at, 0, {}, 0, at(6s)});
   out.list.push_back({effect::kind::wake_at, 0, {}, 0, never});
-  out.list.push_back({effect::kind::budget_threshold, 95, {}, 77, {}});
+  out.list.push_back({effect::kind::budget_threshold, 95, {5, 6}, 77, {}});
   out.list.push_back({effect::kind::rejected, 1, {}, 14, {}});
   // What no machine does yet is kept all the same.
   out.list.push_back({effect::kind::wake_at, 5, {6, 7}, 8, at(9s)});
@@ -309,8 +312,8 @@ TEST_CASE("what is not a log is told where and why") {
   CHECK(message_of("id,class,arrival_ms\n") == "event log: byte 0: expected the beginning of an event log");
   CHECK(message_of("\x89slu") == "event log: byte 4: expected the beginning of an event log");
   std::string other = log;
-  other[8] = 3;
-  CHECK(message_of(other) == "event log: byte 8: expected version 2, not 3");
+  other[8] = 2;
+  CHECK(message_of(other) == "event log: byte 8: expected version 3, not 2");
   other = log;
   other[9] = 7;
   CHECK(message_of(other) == "event log: byte 10: expected yes or no");

@@ -56,7 +56,7 @@ TEST_CASE("what could never run, and what its run cannot pay for, run all the sa
   CHECK(gate.arrive("huge", {.tokens = 5'000}) == "granted huge");
   CHECK(gate.machine.recent().back().reason == reason::impossible);
   CHECK(gate.machine.recent().back().observed);
-  CHECK(gate.open_run("root", {.limit = {100, unlimited, unlimited}}) == "-");
+  CHECK(gate.open_run("root", {.limit = {.tokens = 100}}) == "-");
   CHECK(gate.arrive("dear", {.tokens = 500}, interactive, {.run = "root"}) == "granted dear");
   CHECK(gate.machine.recent().back().reason == reason::budget_exhausted);
   CHECK(gate.all().observed_total == 2);

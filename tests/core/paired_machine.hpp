@@ -180,6 +180,12 @@ class paired_machine {
     return compare(run.index);
   }
 
+  complaint charge_run(run_id run, const spending& what, instant now) {
+    const event_result got = put({now, events::charge_run{run, what}});
+    if (model_.charge_run(run, what, now) != got.accepted) trouble_ = "charge_run answers otherwise";
+    return compare(run.index);
+  }
+
   complaint close_run(run_id run, instant now) {
     const event_result got = put({now, events::close_run{run}});
     if (model_.close_run(run, now) != got.accepted) trouble_ = "close_run answers otherwise";
@@ -290,6 +296,8 @@ class paired_machine {
         armed_ = one.at;
       } else if (one.what == effect::kind::budget_threshold) {
         thresholds_.push_back({one.tag, one.detail});
+        const auto is_it = [&one](const plain_run& each) { return each.id == one.run() && each.tag == one.tag; };
+        if (std::ranges::none_of(model_.runs.all, is_it)) trouble_ = "a threshold names another run";
       } else {
         seen.push_back(judge(one));
       }

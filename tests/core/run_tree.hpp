@@ -13,7 +13,7 @@
 
 namespace sluice::core::testing {
 
-constexpr spending tokens(std::int64_t amount) { return {amount, 0, 0}; }
+constexpr spending tokens(std::int64_t amount) { return {.tokens = amount}; }
 constexpr run_limits at_most(std::int64_t amount) { return {.tokens = amount}; }
 
 class run_tree {

@@ -67,7 +67,7 @@ TEST_CASE("time does not pass when a run is opened or in vain extended, for nobo
   gate.now += 2s;
   CHECK(gate.open_run("run", of_tokens(1)) == "-");
   CHECK(gate.machine.broken_invariant().value_or("") == "");
-  CHECK(gate.extend_run("run", {-1, 0, 0}).find("negative") != std::string::npos);
+  CHECK(gate.extend_run("run", {.tokens = -1}).find("negative") != std::string::npos);
   CHECK(gate.machine.broken_invariant().value_or("") == "");
   CHECK(gate.tick() == "rejected waits (deadline_in_queue)");
 }

@@ -14,7 +14,7 @@ using sluice::core::testing::logged_gate;
 
 namespace {
 
-run_options tokens(std::int64_t limit) { return {.limit = {limit, unlimited, unlimited}}; }
+run_options tokens(std::int64_t limit) { return {.limit = {.tokens = limit}}; }
 
 }  // namespace
 
@@ -33,7 +33,7 @@ TEST_CASE("a run pays in advance, gets back what was not used, and whoever it ca
   CHECK(gate.arrive("other", {.tokens = 700}) == "granted other");
   CHECK(gate.finish("a", usage{300, 0}) ==
         "budget at 50 %, budget at 80 %, budget at 95 %, budget at 100 %, granted b");
-  CHECK(gate.balance("root").spent == spending{300, 1, 0});
+  CHECK(gate.balance("root").spent == spending{300, 1, 0, 0});
   CHECK(gate.balance("root").reserved.tokens == 700);
   CHECK(gate.balance("root").remaining.tokens == 0);
 }
@@ -50,7 +50,7 @@ TEST_CASE("when what was used is known to be too much, whoever waits for it is t
   CHECK(gate.all().unaffordable_total == 1);
   CHECK(gate.arrive("c", {.tokens = 651}, interactive, {.run = "root"}) == "rejected c (budget_exhausted)");
   // The shortfall really was what was missing.
-  CHECK(gate.extend_run("root", {50, 0, 0}) == "-");
+  CHECK(gate.extend_run("root", {.tokens = 50}) == "-");
   CHECK(gate.arrive("d", {.tokens = 700}, interactive, {.run = "root"}).starts_with("granted d"));
 }
 
@@ -59,14 +59,14 @@ TEST_CASE("an extension serves whoever waits for it") {
   CHECK(gate.open_run("root", tokens(1'000)) == "-");
   CHECK(gate.arrive("a", {.tokens = 400}, interactive, {.run = "root"}) == "granted a");
   CHECK(gate.arrive("b", {.tokens = 700}, interactive, {.run = "root"}) == "-");
-  CHECK(gate.extend_run("root", {99, 0, 0}) == "-");
-  CHECK(gate.extend_run("root", {1, 0, 0}).find("granted b") != std::string::npos);
+  CHECK(gate.extend_run("root", {.tokens = 99}) == "-");
+  CHECK(gate.extend_run("root", {.tokens = 1}).find("granted b") != std::string::npos);
 }
 
 TEST_CASE("every ancestor pays, and the one that cannot is the one that is told") {
   logged_gate gate(bare({10, 100'000}));
   CHECK(gate.open_run("root", tokens(1'000)) == "-");
-  CHECK(gate.open_run("child", {.funding = run_funding::cap, .limit = {800, unlimited, unlimited}}, "root") == "-");
+  CHECK(gate.open_run("child", {.funding = run_funding::cap, .limit = {.tokens = 800}}, "root") == "-");
   CHECK(gate.open_run("grandchild", {.funding = run_funding::share}, "child") == "-");
   CHECK(gate.arrive("a", {.tokens = 300}, interactive, {.run = "grandchild"}) == "granted a");
   for (const char* run : {"root", "child", "grandchild"}) CHECK(gate.balance(run).reserved.tokens == 300);
@@ -83,9 +83,9 @@ TEST_CASE("every ancestor pays, and the one that cannot is the one that is told"
 TEST_CASE("a carved child has its own, and gives back what is left when it closes") {
   logged_gate gate(bare({10, 100'000}));
   CHECK(gate.open_run("root", tokens(1'000)) == "-");
-  CHECK(gate.open_run("child", {.funding = run_funding::carve, .limit = {600, unlimited, unlimited}}, "root") == "-");
+  CHECK(gate.open_run("child", {.funding = run_funding::carve, .limit = {.tokens = 600}}, "root") == "-");
   CHECK(gate.balance("root").remaining.tokens == 400);
-  CHECK(gate.open_run("second", {.funding = run_funding::carve, .limit = {500, unlimited, unlimited}}, "root")
+  CHECK(gate.open_run("second", {.funding = run_funding::carve, .limit = {.tokens = 500}}, "root")
             .find("400") != std::string::npos);
   // What is set aside for the child is more than half of the root's.
   CHECK(gate.arrive("a", {.tokens = 200}, interactive, {.run = "child"}) == "budget at 50 %, granted a");
@@ -98,7 +98,7 @@ TEST_CASE("a carved child has its own, and gives back what is left when it close
 
 TEST_CASE("the finalise reserve is for the last answer alone") {
   logged_gate gate(bare({10, 100'000}));
-  CHECK(gate.open_run("root", {.limit = {1'000, unlimited, unlimited}, .finalise_reserve = {200, 0, 0}}) == "-");
+  CHECK(gate.open_run("root", {.limit = {.tokens = 1'000}, .finalise_reserve = {.tokens = 200}}) == "-");
   CHECK(gate.balance("root").remaining.tokens == 800);
   CHECK(gate.arrive("a", {.tokens = 800}, interactive, {.run = "root"}).starts_with("granted a"));
   gate.finish("a", usage{800, 0});
@@ -114,7 +114,7 @@ TEST_CASE("calls and money: each attempt is a call, and prices are the policy's"
   price.output_per_million = 15'000'000;
   rules.prices = {price};
   logged_gate gate(rules);
-  CHECK(gate.open_run("calls", {.limit = {unlimited, 2, unlimited}}) == "-");
+  CHECK(gate.open_run("calls", {.limit = {.calls = 2}}) == "-");
   CHECK(gate.arrive("a", {}, interactive, {.run = "calls"}) == "granted a, budget at 50 %");
   CHECK(gate.arrive("b", {}, interactive, {.run = "calls"}).starts_with("granted b"));
   CHECK(gate.arrive("c", {}, interactive, {.run = "calls"}) == "-");
@@ -124,10 +124,10 @@ TEST_CASE("calls and money: each attempt is a call, and prices are the policy's"
   CHECK(gate.finish("b") == "rejected c (budget_exhausted)");
 
   // 100 input at 3 each and 20 output at 15 each are 600.
-  CHECK(gate.open_run("money", {.limit = {unlimited, unlimited, 1'000}}) == "-");
+  CHECK(gate.open_run("money", {.limit = {.money = 1'000}}) == "-");
   const cost asked{.tokens = 120, .output_tokens = 20};
   CHECK(gate.arrive("d", asked, interactive, {.run = "money", .model = model("large")}) == "granted d, budget at 50 %");
-  CHECK(gate.balance("money").reserved == spending{120, 1, 600});
+  CHECK(gate.balance("money").reserved == spending{120, 1, 0, 600});
   CHECK(gate.arrive("e", asked, interactive, {.run = "money", .model = model("large")}) == "-");
   CHECK(gate.explain("e").bound == constraint::budget_money);
   CHECK(gate.explain("e").shortfall == 200);
@@ -181,7 +181,7 @@ TEST_CASE("a nested call within an admitted run draws from the same budget once,
   CHECK(gate.balance("tool").reserved.tokens == 400);
   gate.finish("inner", usage{400, 0});
   gate.finish("outer", usage{100, 0});
-  CHECK(gate.balance("root").spent == spending{500, 2, 0});
+  CHECK(gate.balance("root").spent == spending{500, 2, 0, 0});
   CHECK(gate.balance("root").reserved == spending{});
 }
 

@@ -43,6 +43,7 @@ struct move {
     report_limits,
     open_run,
     extend_run,
+    charge_run,
     close_run,
     close,
   };
@@ -50,9 +51,9 @@ struct move {
   /// Which waiter, which grant, which run, or which kind of request.
   std::uint8_t which = 0;
 };
-inline constexpr std::array<const char*, 16> move_names{
+inline constexpr std::array<const char*, 17> move_names{
     "arrive",      "enter",  "cancel", "expire",        "release",  "reconcile",  "hold_on",   "preempt",
-    "reconfigure", "signal", "pause",  "report_limits", "open_run", "extend_run", "close_run", "close"};
+    "reconfigure", "signal", "pause",  "report_limits", "open_run", "extend_run", "charge_run", "close_run", "close"};
 
 class small_world {
  public:
@@ -98,7 +99,10 @@ class small_world {
         note(both.report_limits({.requests = {.remaining = 1, .reset = duration(2)}}, now_));
         break;
       case move::kind::open_run: open(root_, run_funding::carve, 2); break;
-      case move::kind::extend_run: note(both.extend_run(root_, {1, 0, 0}, now_)); break;
+      case move::kind::extend_run: note(both.extend_run(root_, {.tokens = 1}, now_)); break;
+      case move::kind::charge_run:
+        note(both.charge_run(both.model().runs.all[next.which].id, {.tokens = 1, .tool_calls = 1}, now_));
+        break;
       case move::kind::close_run: note(both.close_run(both.model().runs.all[next.which].id, now_)); break;
       case move::kind::close: note(both.close(now_)); break;
     }
@@ -134,6 +138,7 @@ class small_world {
     if (runs[0].open && runs[0].limit[0] < 6) add(move::kind::extend_run);
     for (std::size_t run = 0; run < runs.size(); ++run) {
       if (runs[run].open) add(move::kind::close_run, run);
+      if (runs[run].open && run < 2) add(move::kind::charge_run, run);
     }
     if (!both.model().closed()) add(move::kind::close);
     return all;

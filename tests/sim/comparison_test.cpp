@@ -222,7 +222,7 @@ TEST_CASE("runs are paid for under the other policy too") {
   machine.record(&writer);
   core::effects out;
   run_options options;
-  options.limit = {300, unlimited, unlimited};
+  options.limit = {.tokens = 300};
   const run_id task = machine.open_run(options, instant{}).value();
   for (int i = 0; i < 4; ++i) {
     out.clear();

@@ -22,7 +22,7 @@ inline std::optional<std::string> difference_of_runs(const admission& machine, c
     const auto told = machine.balance(own.id);
     if (told.has_value() != own.open) return "whether run " + std::to_string(own.id.index) + " is open differs";
     if (!told) continue;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
+    for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
       wide least = unlimited;
       for (const std::size_t payer : model.runs.payers(run)) {
         const plain_run& each = model.runs.all[payer];
@@ -36,6 +36,8 @@ inline std::optional<std::string> difference_of_runs(const admission& machine, c
           amounts_of(told->remaining)[axis] != std::max<wide>(0, least))
         return "the balance of run " + std::to_string(own.id.index) + " differs on axis " + std::to_string(axis);
     }
+    if (told->crossed != (own.told == 0 ? 0 : budget::thresholds[own.told - 1]))
+      return "what run " + std::to_string(own.id.index) + " has crossed differs";
   }
   return std::nullopt;
 }

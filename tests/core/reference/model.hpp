@@ -136,9 +136,8 @@ class reference_model : public learning {
       if (used && how == ending::released) learn(ended);
       drain_.released(ended.size.slots, ended.hold, now_, !waiting.empty());
     }
-    settle_price(ended, known ? spending{consumed, 1,
-                                         price_of(ended.asked.model, ended.used.input_tokens, ended.used.output_tokens)}
-                              : ended.price());
+    const std::int64_t money = price_of(ended.asked.model, ended.used.input_tokens, ended.used.output_tokens);
+    settle_price(ended, known ? spending{.tokens = consumed, .calls = 1, .money = money} : ended.price());
     tenants_.release(ended.tenant);
     if (!waiting.empty()) settle();
     return true;
@@ -206,6 +205,17 @@ class reference_model : public learning {
     if (!run || !runs.extend(*run, more)) return false;
     advance(now);
     unpark(*run);
+    settle();
+    return true;
+  }
+
+  bool charge_run(run_id id, const spending& what, instant now) {
+    const auto run = runs.find(id);
+    const bool negative = what.tokens < 0 || what.calls < 0 || what.tool_calls < 0 || what.money < 0;
+    if (!run || negative) return false;
+    if (!runs.charge(*run, what)) return rules_.observe;
+    advance(now);
+    for (const std::size_t payer : runs.payers(*run)) unpark(payer);
     settle();
     return true;
   }

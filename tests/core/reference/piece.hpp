@@ -85,7 +85,7 @@ struct piece {
   [[nodiscard]] std::size_t workload() const { return asked.workload.index(); }
   [[nodiscard]] capacity part() const { return {size.slots, size.tokens}; }
   [[nodiscard]] std::int64_t input() const { return size.tokens - size.output_tokens; }
-  [[nodiscard]] spending price() const { return {size.tokens, 1, money}; }
+  [[nodiscard]] spending price() const { return {.tokens = size.tokens, .calls = 1, .money = money}; }
 };
 
 }  // namespace sluice::core::testing

@@ -15,10 +15,14 @@
 
 namespace sluice::core::testing {
 
-using plain_amounts = std::array<wide, 3>;
+using plain_amounts = std::array<wide, budget_axis_count>;
 
-inline plain_amounts amounts_of(const run_limits& some) { return {some.tokens, some.calls, some.money}; }
-inline plain_amounts amounts_of(const spending& some) { return {some.tokens, some.calls, some.money}; }
+inline plain_amounts amounts_of(const run_limits& some) {
+  return {some.tokens, some.calls, some.tool_calls, some.money};
+}
+inline plain_amounts amounts_of(const spending& some) {
+  return {some.tokens, some.calls, some.tool_calls, some.money};
+}
 
 struct plain_run {
   run_id id{};
@@ -27,7 +31,7 @@ struct plain_run {
   std::optional<std::size_t> parent;
   std::size_t depth = 0;
   bool carved = false;
-  plain_amounts limit{unlimited, unlimited, unlimited};
+  plain_amounts limit{unlimited, unlimited, unlimited, unlimited};
   plain_amounts finalise{};
   plain_amounts spent_here{};
   bool open = true;
@@ -123,7 +127,7 @@ class plain_runs {
     const plain_amounts wanted = amounts_of(asked);
     verdict found;
     for (const std::size_t payer : payers(run)) {
-      for (std::size_t axis = 0; axis < 3; ++axis) {
+      for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
         const plain_run& own = all[payer];
         if (own.limit[axis] == unlimited) continue;
         const wide limit = own.limit[axis] - (finalising ? 0 : own.finalise[axis]);
@@ -143,12 +147,12 @@ class plain_runs {
     made.rank = rank;
     const plain_amounts limit = amounts_of(what.limit);
     made.finalise = amounts_of(what.finalise_reserve);
-    for (std::size_t axis = 0; axis < 3; ++axis) {
+    for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
       if (limit[axis] < 0 || made.finalise[axis] < 0) return std::nullopt;
     }
     if (what.parent == run_id{}) {
       made.limit = limit;
-      for (std::size_t axis = 0; axis < 3; ++axis) {
+      for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
         if (made.finalise[axis] > limit[axis]) return std::nullopt;
       }
     } else {
@@ -169,7 +173,7 @@ class plain_runs {
     const plain_amounts added = amounts_of(more);
     if (all[run].carved || std::any_of(added.begin(), added.end(), [](wide one) { return one < 0; })) return false;
     const plain_amounts before = all[run].limit;
-    for (std::size_t axis = 0; axis < 3; ++axis)
+    for (std::size_t axis = 0; axis < budget_axis_count; ++axis)
       all[run].limit[axis] = std::min<wide>(unlimited, all[run].limit[axis] + added[axis]);
     while (all[run].limit != before && all[run].told > 0 && !reached(run, all[run].told - 1)) --all[run].told;
     return true;
@@ -186,11 +190,21 @@ class plain_runs {
     const std::size_t run = place->run;
     std::vector<bool> before = kept_ones();
     live.erase(place);
-    for (std::size_t axis = 0; axis < 3; ++axis) all[run].spent_here[axis] += amounts_of(used)[axis];
+    for (std::size_t axis = 0; axis < budget_axis_count; ++axis) all[run].spent_here[axis] += amounts_of(used)[axis];
     std::vector<std::size_t> eased = payers(run);
     add_settled_carves(before, eased);
     tell_thresholds();
     return eased;
+  }
+
+  /// Whether it is spent, at all who pay or at none.
+  bool charge(std::size_t run, const spending& what) {
+    const plain_amounts spent_now = amounts_of(what);
+    if (std::any_of(spent_now.begin(), spent_now.end(), [](wide one) { return one < 0; })) return false;
+    if (check(run, what, false).what != budget_verdict::kind::ok) return false;
+    for (std::size_t axis = 0; axis < budget_axis_count; ++axis) all[run].spent_here[axis] += spent_now[axis];
+    tell_thresholds();
+    return true;
   }
 
   std::vector<std::size_t> close(std::size_t run) {
@@ -216,7 +230,7 @@ class plain_runs {
  private:
   [[nodiscard]] bool could_carve(std::size_t parent, const plain_amounts& limit) const {
     for (const std::size_t payer : payers(parent)) {
-      for (std::size_t axis = 0; axis < 3; ++axis) {
+      for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
         if (all[payer].limit[axis] == unlimited) continue;
         if (limit[axis] == unlimited) return false;
         const wide free =
@@ -242,7 +256,7 @@ class plain_runs {
   }
 
   [[nodiscard]] bool reached(std::size_t run, std::size_t threshold) const {
-    for (std::size_t axis = 0; axis < 3; ++axis) {
+    for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
       if (all[run].limit[axis] == unlimited) continue;
       const wide gone = spent(run, axis) + reserved(run, axis);
       if (gone > 0 && gone * 100 >= all[run].limit[axis] * budget::thresholds[threshold]) return true;
