@@ -90,6 +90,7 @@ TEST_CASE("what was started in it has stopped when it completes, whatever the wa
   const auto body = [&](run_scope& run) -> asio::awaitable<int> {
     static_cast<void>(agent::detail::task_set::make(run)->start(sleeping(f.time, stopped)));
     co_await sleep_until(f.time, f.time.now() + 1s);
+    co_await sleep_until(f.time, f.time.now());
     if (!go_on) throw std::runtime_error("broken");
     co_return 7;
   };
