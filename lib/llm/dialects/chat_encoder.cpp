@@ -1,5 +1,6 @@
 #include "llm/dialects/chat_encoder.hpp"
 
+#include "llm/dialects/json_writing.hpp"
 #include "llm/dialects/request_check.hpp"
 #include "llm/dialects/wire_ids.hpp"
 
@@ -32,13 +33,17 @@ const char* choice_name(tool_choice how) noexcept {
   return "auto";
 }
 
+// The body's own.
+constexpr std::size_t most_fields = 16;
+
 class encoder {
  public:
   encoder(const request& asked, const encoding& how)
       : asked_(asked), how_(how), check_(asked, dialect::openai_chat), ids_(asked.messages, id_alphabet::any) {}
 
   expected<std::string, error> body() {
-    json out = {{"model", asked_.model}};
+    json out = object_with_room(most_fields + asked_.extra_fields.size());
+    out["model"] = asked_.model;
     json& messages = out["messages"];
     for (std::size_t i = 0; i < asked_.messages.size(); ++i) messages.push_back(encode_message(asked_.messages[i], i));
     add_tools(out);
@@ -46,12 +51,13 @@ class encoder {
     add_format(out);
     check_.add_extras(out, {"model", "messages", "stream", "stream_options"});
     if (!check_.holds()) return unexpected<error>(check_.why());
-    return out.dump(-1, ' ', false, json::error_handler_t::replace);
+    return written(out);
   }
 
  private:
   json encode_message(const message& said, std::size_t at) {
-    json out = {{"role", role_name(said.who)}};
+    json out = object_with_room(4);
+    out["role"] = role_name(said.who);
     if (!said.parts.empty()) {
       out["content"] = parts(said, at);
     } else if (said.text.empty() && !said.tool_calls.empty()) {
@@ -95,7 +101,7 @@ class encoder {
   }
 
   void add_tools(json& out) {
-    if (asked_.tools.empty()) return;
+    if (!check_.offers_tools()) return;
     for (const tool& offered : asked_.tools) {
       json function = {
           {"name", offered.name}, {"description", offered.description}, {"parameters", check_.parameters(offered)}};

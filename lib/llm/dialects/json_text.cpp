@@ -45,6 +45,12 @@ class judge {
 
 }  // namespace
 
+json_value object_with_room(std::size_t members) {
+  json_value made = json_value::object();
+  made.get_ref<json_value::object_t&>().reserve(members);
+  return made;
+}
+
 json_kind judge_json(std::string_view text) {
   judge found;
   if (json_value::sax_parse(text, &found)) return found.kind;

@@ -13,6 +13,9 @@ namespace sluice::llm {
 
 using json_value = nlohmann::ordered_json;
 
+/// An empty object with room for so many members. One that has to grow copies all that is in it.
+[[nodiscard]] json_value object_with_room(std::size_t members);
+
 /// Deeper JSON is refused: writing it takes stack. Nobody's schema or arguments come near.
 constexpr std::size_t most_json_depth = 512;
 

@@ -1,5 +1,6 @@
 #include "llm/dialects/messages_encoder.hpp"
 
+#include "llm/dialects/json_writing.hpp"
 #include "llm/dialects/request_check.hpp"
 #include "llm/dialects/wire_ids.hpp"
 
@@ -37,13 +38,18 @@ json source_of(const content_part& part) {
   return {{"type", "url"}, {"url", part.content}};
 }
 
+// The body's own.
+constexpr std::size_t most_fields = 12;
+
 class encoder {
  public:
   encoder(const request& asked, const encoding& how)
       : asked_(asked), how_(how), check_(asked, dialect::anthropic_messages), ids_(asked.messages, id_alphabet::word) {}
 
   expected<std::string, error> body() {
-    json out = {{"model", asked_.model}, {"max_tokens", asked_.max_output_tokens.value_or(how_.default_max_tokens)}};
+    json out = object_with_room(most_fields + asked_.extra_fields.size());
+    out["model"] = asked_.model;
+    out["max_tokens"] = asked_.max_output_tokens.value_or(how_.default_max_tokens);
     const std::size_t first = add_system(out);
     json& messages = out["messages"] = json::array();
     for (std::size_t i = first; i < asked_.messages.size(); ++i) add_message(asked_.messages[i], i, messages);
@@ -55,7 +61,7 @@ class encoder {
       check_.add_extras(out, {"model", "messages", "stream"});
     }
     if (!check_.holds()) return unexpected<error>(check_.why());
-    return out.dump(-1, ' ', false, json::error_handler_t::replace);
+    return written(out);
   }
 
  private:
@@ -150,7 +156,7 @@ class encoder {
   }
 
   void add_tools(json& out) {
-    if (asked_.tools.empty()) return;
+    if (!check_.offers_tools()) return;
     for (const tool& offered : asked_.tools) {
       if (offered.strict) {
         check_.cannot_express("tools['" + offered.name + "'].strict", "turn it off, and check the arguments");

@@ -1,5 +1,6 @@
 #include "llm/dialects/responses_encoder.hpp"
 
+#include "llm/dialects/json_writing.hpp"
 #include "llm/dialects/request_check.hpp"
 #include "llm/dialects/wire_ids.hpp"
 
@@ -25,13 +26,17 @@ const char* choice_name(tool_choice how) noexcept {
 
 bool is_text(const content_part& part) noexcept { return part.what == content_part::kind::text; }
 
+// The body's own.
+constexpr std::size_t most_fields = 16;
+
 class encoder {
  public:
   encoder(const request& asked, const encoding& how)
       : asked_(asked), how_(how), check_(asked, dialect::openai_responses), ids_(asked.messages, id_alphabet::any) {}
 
   expected<std::string, error> body() {
-    json out = {{"model", asked_.model}};
+    json out = object_with_room(most_fields + asked_.extra_fields.size());
+    out["model"] = asked_.model;
     const std::size_t first = add_instructions(out);
     json& input = out["input"] = json::array();
     for (std::size_t i = first; i < asked_.messages.size(); ++i) add_items(asked_.messages[i], i, input);
@@ -44,7 +49,7 @@ class encoder {
       check_.add_extras(out, {"model", "input", "stream", "stream_options"});
     }
     if (!check_.holds()) return unexpected<error>(check_.why());
-    return out.dump(-1, ' ', false, json::error_handler_t::replace);
+    return written(out);
   }
 
  private:
@@ -127,7 +132,7 @@ class encoder {
   }
 
   void add_tools(json& out) {
-    if (asked_.tools.empty()) return;
+    if (!check_.offers_tools()) return;
     for (const tool& offered : asked_.tools) {
       // Without a word about it the provider takes every schema for a strict one.
       out["tools"].push_back({{"type", "function"},
