@@ -99,8 +99,14 @@ double chats() {
   asio::io_context io(1);
   sluice::bulkhead gate(io.get_executor(), room_for(AtOnce));
   const auto over = sluice::http::make_curl_transport(io.get_executor(), gate.time());
-  sluice::llm::client client(*over, gate, sluice::llm::client_options(url.substr(0, url.find("/chat"))));
-  return processor_time(io, AtOnce, left, [&] { asio::co_spawn(io, chat_often(client, left), asio::detached); });
+  std::size_t told = 0;
+  sluice::llm::client_options options(url.substr(0, url.find("/chat")));
+  options.observer = [&told](const sluice::llm::attempt_record& seen) { told += seen.status == 200 ? 1 : 0; };
+  sluice::llm::client client(*over, gate, std::move(options));
+  const double taken =
+      processor_time(io, AtOnce, left, [&] { asio::co_spawn(io, chat_often(client, left), asio::detached); });
+  if (told != AtOnce * 4 + exchanges) std::abort();
+  return taken;
 }
 
 template <std::size_t AtOnce>
