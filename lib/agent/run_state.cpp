@@ -182,4 +182,24 @@ bool run_state::count_use(const void* what, std::int64_t most) {
   return true;
 }
 
+std::shared_ptr<fan_out> run_state::handlers() {
+  if (parent_ != nullptr && parent_->width_ == width_) return parent_->handlers();
+  const auto above = parent_ != nullptr ? parent_->handlers() : nullptr;
+  const std::lock_guard lock(mutex_);
+  if (!handlers_) handlers_ = above ? fan_out::below(above, width_) : fan_out::of_root(width_);
+  return handlers_;
+}
+
+std::shared_ptr<fan_out::unit> run_state::handler_unit() const noexcept {
+  for (const run_state* each = this; each != nullptr; each = each->parent()) {
+    if (each->unit_) return each->unit_;
+  }
+  return nullptr;
+}
+
+void run_state::serve_call(std::shared_ptr<fan_out::unit> unit, instant until) noexcept {
+  unit_ = std::move(unit);
+  deadline_ = std::min(deadline_, until);
+}
+
 }  // namespace sluice::agent::detail

@@ -2,6 +2,7 @@
 /// `run_state`: what a run scope stands for, and what outlives it: tasks that are still ending.
 #pragma once
 
+#include "agent/fan_out.hpp"
 #include "agent/wait_graph.hpp"
 
 #include <sluice/agent/run_scope.hpp>
@@ -108,6 +109,15 @@ class run_state final : public run_member, public std::enable_shared_from_this<r
   /// Counts one more use of `what` in the tree of this root, if it has had fewer than `most`.
   [[nodiscard]] bool count_use(const void* what, std::int64_t most);
 
+  // Tool calls.
+
+  /// The bound on tool handlers that holds in it.
+  [[nodiscard]] std::shared_ptr<fan_out> handlers();
+  /// Of the handler that this run, or the nearest one above it, is the run of: what it holds. Null when there is none.
+  [[nodiscard]] std::shared_ptr<fan_out::unit> handler_unit() const noexcept;
+  /// It is the run of a tool call, whose handler holds `unit` and has until then. Before anybody else knows the run.
+  void serve_call(std::shared_ptr<fan_out::unit> unit, instant until) noexcept;
+
  private:
   run_state(bulkhead& gate, run_settings&& how, asio::any_io_executor executor, std::shared_ptr<run_state> parent,
             bool awaited);
@@ -141,6 +151,10 @@ class run_state final : public run_member, public std::enable_shared_from_this<r
   std::shared_ptr<departure> leaving_;
   /// Of a root.
   std::unordered_map<const void*, std::int64_t> uses_;
+  /// Of a root, or of a run that is narrower than its parent; once it is needed.
+  std::shared_ptr<fan_out> handlers_;
+  /// Of the run of a tool call.
+  std::shared_ptr<fan_out::unit> unit_;
 };
 
 }  // namespace sluice::agent::detail
