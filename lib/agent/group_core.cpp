@@ -46,7 +46,7 @@ void group_core::replace(std::size_t former, task& by, steps& then) {
     tasks_.erase(which);
     return;
   }
-  then.cancel.push_back(former);
+  if (verdict_ == verdict::open) then.cancel.push_back(former);
   retire(which, then);
 }
 
