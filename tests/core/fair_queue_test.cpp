@@ -67,6 +67,24 @@ TEST_CASE("work that starts without waiting is charged as well") {
   CHECK(turns.first(0) == b);
 }
 
+TEST_CASE("a report out of its mind does not put a tenant behind all others for ever") {
+  constexpr std::int64_t million = std::int64_t{1} << 20;
+  // What is used, after 100 or 100,000 tokens were reserved, and what of it is believed.
+  struct row {
+    std::int64_t reserved, used, believed;
+  };
+  for (const row& each : {row{100, 5'000, 5'000}, row{100, million, million}, row{100, million + 1, million},
+                          row{100, std::int64_t{1} << 40, million}, row{100'000, 1'600'000, 1'600'000},
+                          row{100'000, 1'600'001, 1'600'000}, row{100'000, std::int64_t{1} << 62, 1'600'000}}) {
+    CAPTURE(each.used);
+    fair_queue turns;
+    const std::uint32_t a = turns.open(0, 1, 1);
+    turns.serve(a, each.reserved);
+    turns.correct(a, each.reserved, each.used);
+    CHECK(turns[a].finish == static_cast<std::uint64_t>(each.believed) << 16);
+  }
+}
+
 TEST_CASE("a correction moves the end of its last work, and its turn with it") {
   fair_queue turns;
   const std::uint32_t a = turns.open(0, 1, 1);

@@ -150,6 +150,12 @@ class logged_gate {
     return done ? said(out) : done.error().message();
   }
 
+  std::string charge_run(const std::string& name, spending what) {
+    effects out;
+    const auto done = machine.charge_run(runs_.at(name), what, now, out);
+    return done ? said(out) : done.error().to_error().message();
+  }
+
   std::string close_run(const std::string& name) {
     effects out;
     const bool done = machine.close_run(runs_.at(name), now, out);

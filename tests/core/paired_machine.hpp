@@ -67,8 +67,12 @@ class paired_machine {
     };
     const bool would_not_wait = !told && !what.may_wait && is_turned_away(told.error().reason);
     if (would_not_wait && refused && is_turned_away(why.reason)) return std::nullopt;
-    // It was told to wait behind others, or that there are too many of them, and passes them.
-    if (at_once && (told ? !told->at_once : would_not_wait || told.error().reason == reason::queue_full)) {
+    // It was told to wait behind others, or that there are too many of them, or too much of them for its deadline, and
+    // passes them.
+    const bool behind_others =
+        !told && (told.error().reason == reason::queue_full ||
+                  (told.error().reason == reason::infeasible && told.error().bound == constraint::order));
+    if (at_once && (told ? !told->at_once : would_not_wait || behind_others)) {
       ++seen_.passed;
       return std::nullopt;
     }

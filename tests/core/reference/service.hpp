@@ -156,7 +156,11 @@ class service : public order {
   /// The heads are those that can still be done in time, of tenants whose rate lets them through.
   void prepare_heads() {
     turns_.resume(now_);
+    // Those that begin to wait meanwhile, because what they wait for was given back, are looked at next time.
+    std::vector<bool> waits;
+    for (std::size_t c = 0; c < classes(); ++c) waits.push_back(next_of(c) != nullptr);
     for (std::size_t c = 0; c < classes(); ++c) {
+      if (!waits[c]) continue;
       for (const piece* head = next_of(c); head != nullptr; head = next_of(c)) {
         if (hopeless(*head)) {
           count_miss(c);

@@ -96,6 +96,8 @@ class plain_turns {
   }
   void correct(plain_flow& which, std::int64_t reserved, std::int64_t used) {
     const std::uint64_t before = which.finish;
+    const std::int64_t believed = std::max<std::int64_t>(1'048'576, 16 * std::min(reserved, std::int64_t{1} << 40));
+    used = std::min(used, believed);
     const auto moved = wide{before} + charge(which, used) - charge(which, reserved);
     which.finish = moved < 0 ? 0 : static_cast<std::uint64_t>(moved);
     if (which.waits && !which.paused && which.start == before) which.start = which.finish;
