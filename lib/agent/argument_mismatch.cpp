@@ -1,7 +1,7 @@
 #include "agent/argument_mismatch.hpp"
 
 #include "agent/schema_review.hpp"
-#include "llm/errors/quote.hpp"
+#include "agent/tool_words.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -19,14 +19,6 @@ constexpr std::size_t most_sentences = 2;
 constexpr std::size_t most_listed = 20;
 // Of references that lead to references.
 constexpr int most_hops = 16;
-
-std::string shown(const std::string& text) {
-  constexpr std::size_t enough = 80;
-  if (text.size() <= enough) return llm::quote(text, {});
-  std::size_t end = enough;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return llm::quote(text.substr(0, end), {}) + "...";
-}
 
 std::string quoted(const std::string& text) { return '"' + shown(text) + '"'; }
 

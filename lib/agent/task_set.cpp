@@ -67,7 +67,7 @@ class strand_tasks final : public task_set, public run_member, public sluice::de
     for (const auto& each : signals_) emit(each.first);
   }
 
-  asio::awaitable<change> changed(instant until) override {
+  asio::awaitable<change> changed(instant until, bool or_idle) override {
     const bool throws = co_await asio::this_coro::throw_if_cancelled();
     co_await asio::this_coro::throw_if_cancelled(false);
     change why = change::progress;
@@ -78,7 +78,7 @@ class strand_tasks final : public task_set, public run_member, public sluice::de
         why = change::cancelled;
         break;
       }
-      if (has_changed()) break;
+      if (has_changed(or_idle)) break;
       if (co_await wait(until) == ending::late) {
         why = change::late;
         break;
@@ -110,9 +110,9 @@ class strand_tasks final : public task_set, public run_member, public sluice::de
 
   bool leave(waiting_call::ending) noexcept override { return true; }
 
-  [[nodiscard]] bool has_changed() noexcept {
+  [[nodiscard]] bool has_changed(bool or_idle) noexcept {
     const std::lock_guard lock(mutex_);
-    return std::exchange(changed_, false) || signals_.empty();
+    return std::exchange(changed_, false) || (or_idle && signals_.empty());
   }
 
   // Always through the strand, even from it: the work may be in the middle of starting what is to be cancelled.

@@ -47,8 +47,8 @@ class task_set {
     cancelled,
   };
   /// Waits for something to have changed. One waiter at a time. Never throws: a cancelled caller gets `cancelled`, since it has
-  /// tasks to wait for first.
-  [[nodiscard]] virtual asio::awaitable<change> changed(instant until) = 0;
+  /// tasks to wait for first. `or_idle` off: also while nothing runs, for `notify`.
+  [[nodiscard]] virtual asio::awaitable<change> changed(instant until, bool or_idle = true) = 0;
   virtual void notify() noexcept = 0;
 
  protected:
