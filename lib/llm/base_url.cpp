@@ -9,9 +9,8 @@ namespace sluice::llm {
 namespace {
 
 unexpected<error> wrong(const char* what) {
-  return unexpected<error>(
-      error(errc::invalid_configuration,
-            std::string("base_url ") + what + "; it should look like https://api.openai.com/v1"));
+  return unexpected<error>(error(errc::invalid_configuration,
+                                 std::string("base_url ") + what + "; it should look like https://api.openai.com/v1"));
 }
 
 bool is_port(std::string_view text) noexcept {
@@ -44,7 +43,8 @@ expected<void, error> check_base_url(std::string_view url) {
   const std::size_t after_host = literal ? host_end + 1 : host_end;
   if (host_end == 0 || authority.empty() || (literal && host_end == 1)) return wrong("has no host");
   if (after_host < authority.size()) {
-    if (authority[after_host] != ':' || !is_port(authority.substr(after_host + 1))) return wrong("has no readable port");
+    if (authority[after_host] != ':' || !is_port(authority.substr(after_host + 1)))
+      return wrong("has no readable port");
   }
   return {};
 }

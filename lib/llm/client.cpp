@@ -3,6 +3,7 @@
 #include "llm/attempts/call.hpp"
 #include "llm/attempts/stream_call.hpp"
 #include "llm/errors/provider_error.hpp"
+#include "llm/errors/quote.hpp"
 
 #include <sluice/llm/sse_parser.hpp>
 
@@ -26,12 +27,11 @@ bool is_page(const http::response& answer, const std::string& body) {
 
 expected<reply, failure> decode(call& asked, exchange& from, std::string body) {
   const endpoint& where = asked.where();
-  const std::string_view secret = where.options.api_key;
   if (is_page(*from.answer, body)) {
-    return unexpected<failure>(failure_of_foreign_body(from.answer->header_value("content-type"), body, secret));
+    return unexpected<failure>(failure_of_foreign_body(from.answer->header_value("content-type"), body, where.hidden));
   }
   if (body.starts_with("\xEF\xBB\xBF")) body.erase(0, 3);
-  const auto decoder = where.format.decoder(secret);
+  const auto decoder = where.format.decoder(where.hidden);
   std::vector<stream_event> unused;
   const std::size_t size = body.size();
   body.append(sse_parser::padding, '\0');
@@ -83,7 +83,8 @@ asio::awaitable<expected<reply, failure>> chat_once(call& asked) {
     } else {
       failure& why = answer.error();
       why.status = under_way.answer->status();
-      if (why.request_id.empty()) why.request_id = request_id_of(under_way.answer->headers());
+      if (why.request_id.empty())
+        why.request_id = quote(request_id_of(under_way.answer->headers()), asked.where().hidden);
       asked.failed(under_way, why);
     }
     co_return std::move(answer);

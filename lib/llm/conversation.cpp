@@ -128,7 +128,8 @@ request conversation::request_for(std::string model) const {
     const bool results_end = at + 1 == messages_.size() || messages_[at + 1].who != role::tool;
     if (!has_results || !results_end) continue;
     const auto& open = calls_->all();
-    for (auto missing = open.lower_bound({*reply, 0}); missing != open.end() && missing->first.first == *reply; ++missing)
+    for (auto missing = open.lower_bound({*reply, 0}); missing != open.end() && missing->first.first == *reply;
+         ++missing)
       asked.add(answer_to(missing->second.id, std::string(no_result), true));
     ++reply;
   }

@@ -35,8 +35,8 @@ class open_calls {
   /// The calls of a reply wait from now on. Ids that were used before are replaced. Gives the reply's number.
   std::size_t add(std::vector<tool_call>& made);
 
-  /// Its result has come: the call waits no more. Gives its reply and the id that it is sent under; nothing when no such
-  /// call waits. Of calls that look the same the latest reply's come first, in their order.
+  /// Its result has come: the call waits no more. Gives its reply and the id that it is sent under; nothing when no
+  /// such call waits. Of calls that look the same the latest reply's come first, in their order.
   std::optional<std::pair<std::size_t, std::string>> take(const tool_call& answered);
 
   /// The calls of that reply wait no more.

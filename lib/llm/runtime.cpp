@@ -68,7 +68,8 @@ runtime::~runtime() = default;
 void runtime::check_outside() const {
   if (house_->context.get_executor().running_in_this_thread()) {
     throw error_exception(
-        error(errc::invalid_argument, "runtime::run was called from within its own loop, and would wait for ever; co_await there"));
+        error(errc::invalid_argument,
+              "runtime::run was called from within its own loop, and would wait for ever; co_await there"));
   }
 }
 
@@ -76,7 +77,8 @@ bulkhead& runtime::gate() noexcept { return house_->gate; }
 
 llm::client& runtime::client() {
   if (!house_->client) {
-    throw error_exception(error(errc::invalid_configuration, "provider is not set: the runtime was made without a server"));
+    throw error_exception(
+        error(errc::invalid_configuration, "provider is not set: the runtime was made without a server"));
   }
   return *house_->client;
 }

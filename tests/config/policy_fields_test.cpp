@@ -155,7 +155,8 @@ TEST_CASE("the text is laid out for a person") {
 TEST_CASE("rates of the provider, of tenants, and of the others") {
   const policy made = read(R"("rates": {"requests": {"per_minute": 600, "burst": 20}, "output_tokens": {"burst": 5}},
     "tenants": {"acme": {"weight": 2, "rates": {"input_tokens": {"per_minute": 9}}}, "bcme": {}},
-    "other_tenants": {"weight": 4, "rates": {"requests": {"per_minute": "unlimited", "burst": 3}}}, "max_tenants": 12)");
+    "other_tenants": {"weight": 4, "rates": {"requests": {"per_minute": "unlimited", "burst": 3}}},
+     "max_tenants": 12)");
   CHECK(made.rates == rate_limits{.requests = {600, 20}, .output_tokens = {unlimited, 5}});
   REQUIRE(made.tenants.size() == 2);
   CHECK(made.tenants[0].name == "acme");
@@ -193,11 +194,11 @@ TEST_CASE("what moves, what orders, and what it costs") {
 }
 
 TEST_CASE("an unknown field is named by its whole path, with what is known there") {
-  CHECK(
-      complaint(R"("rate": {})") ==
-      "rate: unknown field; known here are revision, capacity, classes, max_waiting, max_preemptions, rates, "
-      "other_tenants, tenants, max_tenants, bypass, feasibility, overload, adaptive, retries, reopening, prices, observe, "
-      "explain_records");
+  CHECK(complaint(R"("rate": {})") ==
+        "rate: unknown field; known here are revision, capacity, classes, max_waiting, max_preemptions, rates, "
+        "other_tenants, tenants, max_tenants, bypass, feasibility, overload, adaptive, retries, reopening, prices, "
+        "observe, "
+        "explain_records");
   CHECK(complaint(R"("classes": {"batch": {"elastic": {"window": 3}}})") ==
         "classes.batch.elastic.window: unknown field; known here are enabled, minimum, backoff, target_ms, window_ms, "
         "pause_ms");

@@ -107,7 +107,8 @@ TEST_CASE("the capacity may stand last") {
 TEST_CASE("unlimited is written as a word") {
   const auto made = read_policy(R"({"capacity": {"slots": 4, "tokens": "unlimited"}, "classes": {
     "interactive": {"floor": {"slots": 0, "tokens": 0}},
-    "batch": {"floor": {"slots": 0, "tokens": 0}, "ceiling": {"slots": "unlimited", "tokens": 7}, "max_waiting": "unlimited"}}})");
+    "batch": {"floor": {"slots": 0, "tokens": 0}, "ceiling": {"slots": "unlimited", "tokens": 7},
+               "max_waiting": "unlimited"}}})");
   REQUIRE(made);
   CHECK(made->total.tokens == sluice::unlimited);
   CHECK(made->classes[1].ceiling == sluice::capacity{sluice::unlimited, 7});

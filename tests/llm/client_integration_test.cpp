@@ -43,7 +43,8 @@ class world {
   asio::io_context loop{1};
   mock_provider provider;
   sluice::bulkhead gate{loop.get_executor(), sluice::policy({.slots = 4, .tokens = 100'000})};
-  std::unique_ptr<sluice::http::transport> transport = sluice::http::make_curl_transport(loop.get_executor(), gate.time());
+  std::unique_ptr<sluice::http::transport> transport =
+      sluice::http::make_curl_transport(loop.get_executor(), gate.time());
   client caller{*transport, gate, once(provider.url())};
 
   // What one attempt gives is looked at; a pause after a refusal is short.
@@ -131,7 +132,8 @@ TEST_CASE("plain, over one connection") {
   CHECK(w.settled());
   CHECK(w.provider.stats().connections_opened == 1);
   CHECK(w.provider.stats().authorized == 2);
-  CHECK(w.gate.statistics().all.consumed_tokens_total == w.provider.stats().input_tokens + w.provider.stats().output_tokens);
+  CHECK(w.gate.statistics().all.consumed_tokens_total ==
+        w.provider.stats().input_tokens + w.provider.stats().output_tokens);
 }
 
 TEST_CASE("streamed, with the same end, and the connection is used again") {
@@ -210,7 +212,8 @@ TEST_CASE("faults in mid-stream keep what came") {
 
 TEST_CASE("streams that are odd but whole") {
   world w;
-  for (const mock_fault& fault : {mock_fault::no_done(), mock_fault::no_usage(), mock_fault::crlf(), mock_fault::byte_order_mark()}) {
+  for (const mock_fault& fault :
+       {mock_fault::no_done(), mock_fault::no_usage(), mock_fault::crlf(), mock_fault::byte_order_mark()}) {
     w.provider.reply_with(mock_reply::text("one two"));
     w.provider.fail_next(fault, 1);
     const auto out = w.stream();

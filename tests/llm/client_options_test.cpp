@@ -32,10 +32,10 @@ TEST_CASE("addresses that hold") {
 }
 
 TEST_CASE("addresses that do not, and the message names base_url but does not quote it") {
-  for (const char* url :
-       {"", "api.openai.com/v1", "ftp://host/v1", "http://", "https:///v1", "http://user:hunter2@host/v1", "http://key@host",
-        "http://host:0/v1", "http://host:99999/v1", "http://host:8o/v1", "http://ho st/v1", "http://host/v1#top", "http://[::1/v1",
-        "http://host\r\nx: y/", "http://[]/", "http://host\\@other/", "http://[::1]x/"}) {
+  for (const char* url : {"", "api.openai.com/v1", "ftp://host/v1", "http://", "https:///v1",
+                          "http://user:hunter2@host/v1", "http://key@host", "http://host:0/v1", "http://host:99999/v1",
+                          "http://host:8o/v1", "http://ho st/v1", "http://host/v1#top", "http://[::1/v1",
+                          "http://host\r\nx: y/", "http://[]/", "http://host\\@other/", "http://[::1]x/"}) {
     CAPTURE(url);
     const std::string message = problem(client_options(url));
     CHECK(message.starts_with("base_url "));
@@ -90,7 +90,9 @@ TEST_CASE("settings of estimates are named with what they are") {
   CHECK(estimating([](auto& e) { e.reasoning_tokens = -1; }).starts_with("estimator.reasoning_tokens"));
   CHECK(estimating([](auto& e) { e.ratios = sluice::llm::text_ratios{.cjk = 0}; }) ==
         "estimator.ratios.cjk = 0.000000; must be from 0.01 to 1000");
-  CHECK(estimating([](auto& e) { e.ratios = sluice::llm::text_ratios{.prose = std::nan("")}; }).starts_with("estimator.ratios.prose"));
+  CHECK(estimating([](auto& e) {
+          e.ratios = sluice::llm::text_ratios{.prose = std::nan("")};
+        }).starts_with("estimator.ratios.prose"));
   CHECK(estimating([](auto& e) { e.ratios = sluice::llm::families::anthropic; }).empty());
 }
 

@@ -39,8 +39,11 @@ TEST_CASE("a chat is estimated, admitted, sent and settled by the provider's usa
 
 TEST_CASE("what it holds before the answer is the whole reservation, and the output after its first byte") {
   call_fixture f;
-  f.transport.add(scripted_exchange(200).with_pause_before_head().with_chunk(plain_answer.substr(0, 10)).with_pause().with_chunk(
-      plain_answer.substr(10)));
+  f.transport.add(scripted_exchange(200)
+                      .with_pause_before_head()
+                      .with_chunk(plain_answer.substr(0, 10))
+                      .with_pause()
+                      .with_chunk(plain_answer.substr(10)));
   const auto chat = f.start(f.caller.chat(question()));
   CHECK(f.held_tokens() == question_tokens);
   f.transport.release(0);
@@ -165,7 +168,8 @@ TEST_CASE("a figure that is missing or negative is estimated, and no part is lar
   using sluice::llm::token_usage;
   const auto usage_of = [](const std::string& usage) {
     call_fixture f;
-    f.transport.add(plain(R"({"choices":[{"message":{"content":"abcdefgh"},"finish_reason":"stop"}],"usage":)" + usage + "}"));
+    f.transport.add(
+        plain(R"({"choices":[{"message":{"content":"abcdefgh"},"finish_reason":"stop"}],"usage":)" + usage + "}"));
     const auto chat = f.start(f.caller.chat(question()));
     REQUIRE((chat->value && chat->value->has_value()));
     CHECK(f.consumed() == (*chat->value)->usage.input_tokens + (*chat->value)->usage.output_tokens);
@@ -227,15 +231,17 @@ TEST_CASE("an estimator of one's own is asked once, and what it gives is checked
   const auto first = f.start(f.caller.chat(question()));
   CHECK(asked == 1);
   CHECK(f.gate.statistics().all.reserved_tokens_total == 70);
-  const auto second = f.start(f.caller.chat(question(), {.reservation = sluice::cost{.tokens = 20, .output_tokens = 10}}));
+  const auto second =
+      f.start(f.caller.chat(question(), {.reservation = sluice::cost{.tokens = 20, .output_tokens = 10}}));
   CHECK(asked == 1);
   CHECK(f.in_flight() == 2);
   f.transport.release_all();
   f.run();
   CHECK((first->ended && second->ended));
 
-  for (const sluice::cost bad : {sluice::cost{.tokens = -1}, sluice::cost{.tokens = 5, .output_tokens = 6},
-                                 sluice::cost{.tokens = 5, .output_tokens = -1}, sluice::cost{.tokens = 5, .slots = 0}}) {
+  for (const sluice::cost bad :
+       {sluice::cost{.tokens = -1}, sluice::cost{.tokens = 5, .output_tokens = 6},
+        sluice::cost{.tokens = 5, .output_tokens = -1}, sluice::cost{.tokens = 5, .slots = 0}}) {
     answer = bad;
     const auto refused = f.start(f.caller.chat(question()));
     REQUIRE((refused->value && !refused->value->has_value()));
@@ -374,7 +380,8 @@ TEST_CASE("a chat that does not want to wait again is told that it was preempted
   CHECK((third->value && third->value->has_value()));
   CHECK(told.age.preemptions == 1);
   CHECK(told.message() ==
-        "preempted: the capacity was lent, and its owner needs it back; ask again with failure::age as call_options::age to keep "
+        "preempted: the capacity was lent, and its owner needs it back; ask again with failure::age as "
+        "call_options::age to keep "
         "the place");
 
   // With its age it goes before work of its class that came in the meantime.

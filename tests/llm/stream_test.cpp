@@ -37,7 +37,9 @@ std::string read(call_fixture& f, sluice::llm::stream& from) {
       case kind::text: seen += event.text; break;
       case kind::reasoning: seen += '(' + event.text + ')'; break;
       case kind::refusal: seen += '[' + event.text + ']'; break;
-      case kind::tool_call: seen += '<' + event.call.id + ' ' + event.call.name + ' ' + event.call.arguments + '>'; break;
+      case kind::tool_call:
+        seen += '<' + event.call.id + ' ' + event.call.name + ' ' + event.call.arguments + '>';
+        break;
       case kind::usage: seen += '{' + std::to_string(event.usage.output_tokens) + '}'; break;
       case kind::done: seen += '.'; break;
     }
@@ -86,7 +88,8 @@ const std::string stop = chunk("", "\"stop\"");
 }  // namespace
 
 TEST_CASE("a stream gives texts, then the usage, then its end") {
-  const auto out = play(streamed().with_chunk(text_chunk("Hel")).with_chunk(text_chunk("lo") + stop).with_chunk(usage_chunk() + done));
+  const auto out = play(
+      streamed().with_chunk(text_chunk("Hel")).with_chunk(text_chunk("lo") + stop).with_chunk(usage_chunk() + done));
   CHECK(out.seen == "Hello{40}.");
   CHECK(out.result.text == "Hello");
   CHECK(out.result.finish == finish_reason::stop);
@@ -96,7 +99,8 @@ TEST_CASE("a stream gives texts, then the usage, then its end") {
 }
 
 TEST_CASE("it is the same however the bytes are cut, and with any line ends") {
-  std::string whole = text_chunk("a\\u20ac") + ": note\n\n" + chunk("\"reasoning_content\":\"r\"") + stop + usage_chunk() + done;
+  std::string whole =
+      text_chunk("a\\u20ac") + ": note\n\n" + chunk("\"reasoning_content\":\"r\"") + stop + usage_chunk() + done;
   for (const bool crlf : {false, true}) {
     std::string text;
     for (const char c : whole) {
@@ -110,12 +114,13 @@ TEST_CASE("it is the same however the bytes are cut, and with any line ends") {
 }
 
 TEST_CASE("tool calls come whole, after the texts") {
-  const auto out = play(streamed()
-                            .with_chunk(text_chunk("See: "))
-                            .with_chunk(chunk(R"("tool_calls":[{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}])"))
-                            .with_chunk(chunk(R"("tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}])"))
-                            .with_chunk(chunk(R"("tool_calls":[{"index":0,"function":{"arguments":":1}"}}])", "\"tool_calls\""))
-                            .with_chunk(usage_chunk() + done));
+  const auto out =
+      play(streamed()
+               .with_chunk(text_chunk("See: "))
+               .with_chunk(chunk(R"("tool_calls":[{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}])"))
+               .with_chunk(chunk(R"("tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}])"))
+               .with_chunk(chunk(R"("tool_calls":[{"index":0,"function":{"arguments":":1}"}}])", "\"tool_calls\""))
+               .with_chunk(usage_chunk() + done));
   CHECK(out.seen == "See: <a f {\"x\":1}><b g {}>{40}.");
   CHECK(out.result.tool_calls.size() == 2);
 }
@@ -159,11 +164,15 @@ TEST_CASE("usage that is not sent is estimated, and marked") {
 }
 
 TEST_CASE("a stream whose usage lacks a figure has it estimated") {
-  const auto usage = [](const std::string& figures) { return "data: {\"choices\":[],\"usage\":{" + figures + "}}\n\n"; };
-  const auto input_only = play(streamed().with_chunk(text_chunk("abcdefgh") + stop + usage("\"prompt_tokens\":900") + done));
+  const auto usage = [](const std::string& figures) {
+    return "data: {\"choices\":[],\"usage\":{" + figures + "}}\n\n";
+  };
+  const auto input_only =
+      play(streamed().with_chunk(text_chunk("abcdefgh") + stop + usage("\"prompt_tokens\":900") + done));
   CHECK(input_only.result.usage == sluice::llm::token_usage{900, 2, 0, 0, true});
   CHECK(input_only.consumed == 902);
-  const auto output_only = play(streamed().with_chunk(text_chunk("abcdefgh") + stop + usage("\"completion_tokens\":40") + done));
+  const auto output_only =
+      play(streamed().with_chunk(text_chunk("abcdefgh") + stop + usage("\"completion_tokens\":40") + done));
   CHECK(output_only.result.usage == sluice::llm::token_usage{1'004, 40, 0, 0, true});
   CHECK(output_only.consumed == 1'044);
 }
@@ -202,10 +211,12 @@ TEST_CASE("a stream without a finish reason is broken, and what came is kept and
 }
 
 TEST_CASE("errors in mid-stream, named, unnamed or no JSON at all") {
-  const auto named = failure_of(streamed().with_chunk(text_chunk("half") + "event: error\ndata: {\"message\":\"m\",\"type\":\"overloaded_error\"}\n\n"));
+  const auto named = failure_of(streamed().with_chunk(
+      text_chunk("half") + "event: error\ndata: {\"message\":\"m\",\"type\":\"overloaded_error\"}\n\n"));
   CHECK(named.is(errc::overloaded));
   CHECK(named.partial->text == "half");
-  const auto unnamed = failure_of(streamed().with_chunk(text_chunk("half") + "data: {\"error\":{\"message\":\"m\",\"code\":500}}\n\n"));
+  const auto unnamed =
+      failure_of(streamed().with_chunk(text_chunk("half") + "data: {\"error\":{\"message\":\"m\",\"code\":500}}\n\n"));
   CHECK(unnamed.is(errc::provider_failed));
   CHECK(unnamed.message() == "the provider failed (500): m");
   const auto broken = failure_of(streamed().with_chunk(text_chunk("half") + "data: {oops\n\n" + stop + done));
@@ -221,7 +232,8 @@ TEST_CASE("what is no stream") {
   CHECK(play(scripted_exchange(200).with_chunk(" ").with_chunk(plain_answer)).seen == "Hi{40}.");
   CHECK(play(scripted_exchange(200).with_chunk(text_chunk("x") + stop)).seen == "x{1}.");
   CHECK(failure_of(json(R"({"error":{"message":"m","type":"server_error"}})")).is(errc::provider_failed));
-  const auto page = failure_of(scripted_exchange(200).with_header("content-type", "text/html").with_chunk("<html>Sign in"));
+  const auto page =
+      failure_of(scripted_exchange(200).with_header("content-type", "text/html").with_chunk("<html>Sign in"));
   CHECK(page.is(errc::protocol_error));
   CHECK(page.message().find("<html>Sign in") != std::string::npos);
   CHECK_FALSE(page.partial.has_value());

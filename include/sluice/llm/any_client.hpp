@@ -20,9 +20,9 @@
 
 namespace sluice::llm {
 
-/// Refers to something with the `chat`, `stream`, `estimate` and `gate` of a `client`; it owns nothing, and what it refers to must
-/// outlive it. Cheap to copy. So that what stands before clients can stand before each other: a `single_flight` over a
-/// `hedge` over a `router`.
+/// Refers to something with the `chat`, `stream`, `estimate` and `gate` of a `client`; it owns nothing, and what it
+/// refers to must outlive it. Cheap to copy. So that what stands before clients can stand before each other: a
+/// `single_flight` over a `hedge` over a `router`.
 ///
 /// Thread safety: that of what it refers to.
 class any_client {

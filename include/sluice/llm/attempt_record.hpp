@@ -18,8 +18,8 @@
 
 namespace sluice::llm {
 
-/// One attempt, when it is over. Instants that were not reached are `never`. A plain value; it holds neither the key nor what was said,
-/// unless `client_options::record_bodies` asks for the latter.
+/// One attempt, when it is over. Instants that were not reached are `never`. A plain value; it holds neither the key
+/// nor what was said, unless `client_options::record_bodies` asks for the latter.
 class attempt_record {
  public:
   attempt_record() = default;
@@ -36,8 +36,8 @@ class attempt_record {
   sluice::tenant tenant{};
   sluice::run_id run{};
 
-  /// Asked for admission; admitted; connected (at once on a kept connection); first byte of the answer; its first token (in a plain answer,
-  /// its first byte of the body); its end, or its failure.
+  /// Asked for admission; admitted; connected (at once on a kept connection); first byte of the answer; its first token
+  /// (in a plain answer, its first byte of the body); its end, or its failure.
   instant queued = never;
   instant admitted = never;
   instant connected = never;
@@ -66,11 +66,12 @@ class attempt_record {
   static constexpr std::size_t most_recorded = std::size_t{64} << 10;
 };
 
-/// Told of each attempt when it is over, on the thread that ended it, with no lock held; called from several at once when calls are made from
-/// several. It must not throw, and should be quick: the call waits for it.
+/// Told of each attempt when it is over, on the thread that ended it, with no lock held; called from several at once
+/// when calls are made from several. It must not throw, and should be quick: the call waits for it.
 using observer = std::function<void(const attempt_record&)>;
 
-/// One line for a log: `call 7 attempt 2 (retry) m interactive: rate_limited 429 after 0.31 s (queued 0.10 s), again in 1.20 s, request-id r1`.
+/// One line for a log: `call 7 attempt 2 (retry) m interactive: rate_limited 429 after 0.31 s (queued 0.10 s), again
+/// in 1.20 s, request-id r1`.
 [[nodiscard]] std::string to_line(const attempt_record& what);
 
 }  // namespace sluice::llm

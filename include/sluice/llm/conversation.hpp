@@ -59,7 +59,8 @@ class conversation {
   /// Adds the result of a call that `add` has seen, also a late one: it goes where its call is. `call` is as the reply
   /// had it; of calls that look the same, the latest reply's come first, in their order. Errors:
   /// `errc::invalid_argument`, when no such call waits for a result: it has one, was cut off, or was never made.
-  /// O(log n) in the calls that wait; late results are put in their places all at once, when the messages are asked for.
+  /// O(log n) in the calls that wait; late results are put in their places all at once, when the messages are asked
+  /// for.
   expected<void, error> tool_result(const tool_call& call, std::string text, bool is_error = false);
 
   /// Calls that wait for their results, with the ids that they are sent under.

@@ -32,10 +32,12 @@ enum class call_phase : std::uint8_t {
 
 /// What the caller can do about a failure.
 enum class remedy : std::uint8_t {
-  /// Ask again, later or elsewhere: a lost connection, a limit on time, a provider that fails or is overloaded. The client has done so
+  /// Ask again, later or elsewhere: a lost connection, a limit on time, a provider that fails or is overloaded. The
+  /// client has done so
   /// already, as often as `retry_policy` lets it.
   try_again,
-  /// Ask again when the capacity is there, with more of it, or in a class that has more: refused by admission, preempted.
+  /// Ask again when the capacity is there, with more of it, or in a class that has more: refused by admission,
+  /// preempted.
   wait_for_capacity,
   /// Give it more time: its deadline passed, or is too near.
   more_time,
@@ -52,10 +54,9 @@ enum class remedy : std::uint8_t {
 /// Why there is no whole answer. A plain value.
 ///
 /// Codes: `refused` (admission; see `refusal`), `deadline_exceeded` (in whatever phase), `preempted`, `cancelled`,
-/// `invalid_argument`, what the transport says (`connect_failed` to `too_large`; `invalid_configuration` for a proxy that wants
-/// other credentials), and what the provider says: `rate_limited`,
-/// `overloaded`, `provider_failed`, `provider_refused`, `unauthorized`, `content_filtered`, `context_too_long`, `quota_exhausted`,
-/// `protocol_error`.
+/// `invalid_argument`, what the transport says (`connect_failed` to `too_large`; `invalid_configuration` for a proxy
+/// that wants other credentials), and what the provider says: `rate_limited`, `overloaded`, `provider_failed`,
+/// `provider_refused`, `unauthorized`, `content_filtered`, `context_too_long`, `quota_exhausted`, `protocol_error`.
 class failure {
  public:
   explicit failure(error reason, call_phase when = call_phase::preparing) : phase(when), why(std::move(reason)) {}
@@ -74,7 +75,8 @@ class failure {
   error why;
   /// When admission said no: the whole of it.
   std::optional<rejection> refusal;
-  /// When the call was preempted: its age. With it as `call_options::age` the call may come again without losing its place.
+  /// When the call was preempted: its age. With it as `call_options::age` the call may come again without losing its
+  /// place.
   sluice::age age{};
   /// The answer's HTTP status; zero when there was no answer.
   int status = 0;
@@ -84,12 +86,13 @@ class failure {
   std::optional<duration> retry_after;
   /// What the provider says about another attempt (`x-should-retry`), if it says anything.
   std::optional<bool> should_retry;
-  /// How many attempts were sent. The failure is the last one's; or the first one's, when another attempt was not admitted, for
-  /// want of room for retries or anything else.
+  /// How many attempts were sent. The failure is the last one's; or the first one's, when another attempt was not
+  /// admitted, for want of room for retries or anything else.
   int attempts = 0;
   /// The provider's name for the exchange, for its support.
   std::string request_id;
-  /// What the attempts that failed have taken, all together: as the provider reported it, else by what was seen of their answers
+  /// What the attempts that failed have taken, all together: as the provider reported it, else by what was seen of
+  /// their answers
   /// (`estimated`). An attempt of whose answer nothing came, and of which nothing was reported, counts as nothing.
   token_usage usage;
   /// What had come of the answer before it failed, if anything had; tool calls that were not whole are not in it.

@@ -36,8 +36,8 @@ class runtime_options {
       : rules(std::move(rules_of_gate)), provider(std::move(server)) {}
 
   /// With the provider that the environment names (`client_options::from_env`).
-  [[nodiscard]] static expected<runtime_options, error> from_env(policy rules_of_gate,
-                                                                 const llm::environment& from = llm::process_environment());
+  [[nodiscard]] static expected<runtime_options, error> from_env(
+      policy rules_of_gate, const llm::environment& from = llm::process_environment());
 
   policy rules;
   /// The server that `runtime::client` calls.
@@ -50,8 +50,8 @@ class runtime_options {
 /// An `io_context` with its threads, one bulkhead, one curl transport and one client.
 ///
 /// Thread safety: all members may be called from any thread, except the destructor.
-/// Lifetime: the destructor stops the loop, and destroys the coroutines that are still in it. Permits and streams may outlive
-/// it; all else that came from it may not.
+/// Lifetime: the destructor stops the loop, and destroys the coroutines that are still in it. Permits and streams may
+/// outlive it; all else that came from it may not.
 class runtime {
  public:
   /// Throws `error_exception` when an option does not hold: `rules`, `provider` (as `llm::validate`), `threads`.
@@ -60,9 +60,9 @@ class runtime {
   runtime& operator=(const runtime&) = delete;
   ~runtime();
 
-  /// Runs `main` in the loop and blocks until it has ended; gives its result, and throws what it threw. Coroutines that it left behind
-  /// go on running. May be called from several threads at once, but not from within the loop: that throws
-  /// `error_exception` of `errc::invalid_argument`.
+  /// Runs `main` in the loop and blocks until it has ended; gives its result, and throws what it threw. Coroutines that
+  /// it left behind go on running. May be called from several threads at once, but not from within the loop: that
+  /// throws `error_exception` of `errc::invalid_argument`.
   template <typename T>
   T run(asio::awaitable<T> main);
 

@@ -75,9 +75,9 @@ struct single_flight_statistics {
 /// the result, each its own copy.
 ///
 /// A call gets an exchange of its own when its options ask for what the leader's cannot give: a class of higher
-/// priority than the leader's, another `finalising`, `requeue_when_preempted`, `max_attempts` or `reservation`, or a `kind` other than
-/// `attempt::first` (a hedge must not join what it hedges). When the exchange fails for a reason that is the leader's
-/// own (its deadline, its run's budget), those that have another deadline or run ask again, together.
+/// priority than the leader's, another `finalising`, `requeue_when_preempted`, `max_attempts` or `reservation`, or a
+/// `kind` other than `attempt::first` (a hedge must not join what it hedges). When the exchange fails for a reason that
+/// is the leader's own (its deadline, its run's budget), those that have another deadline or run ask again, together.
 ///
 /// Streams: each caller gets the whole stream, from its first event on, in an `any_stream` of its own. The exchange is
 /// read as fast as it comes, and its events are kept until the last caller has let go: one that reads slowly holds

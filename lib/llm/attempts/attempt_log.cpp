@@ -27,7 +27,7 @@ void attempt_log::begin(const request& what, const call_options& how, const rese
   record_->reserved_input = reserved.input_tokens;
   record_->reserved_output = reserved.asked.output_tokens;
   record_->phase = call_phase::queued;
-  if (rules.record_bodies) record_->request_body = redacted(body, rules.api_key, attempt_record::most_recorded);
+  if (rules.record_bodies) record_->request_body = redacted(body, where_->hidden, attempt_record::most_recorded);
   answer_.clear();
   over_ = false;
   note(&attempt_record::queued);
@@ -46,12 +46,12 @@ void attempt_log::head(const http::response& answer) {
   record_->first_byte = times.first_byte;
   note(&attempt_record::first_byte);
   record_->status = answer.status();
-  record_->request_id = quote(request_id_of(answer.headers()), where_->options.api_key);
+  record_->request_id = quote(request_id_of(answer.headers()), where_->hidden);
 }
 
 void attempt_log::received(std::string_view bytes) {
   if (!record_ || !where_->options.record_bodies) return;
-  const std::size_t most = attempt_record::most_recorded + where_->options.api_key.size();
+  const std::size_t most = attempt_record::most_recorded + where_->hidden.longest();
   if (answer_.size() < most) answer_ += bytes.substr(0, most - answer_.size());
 }
 
@@ -91,7 +91,7 @@ void attempt_log::tell(std::optional<duration> again_in) noexcept {
   const std::unique_ptr<attempt_record> told = std::move(record_);
   told->again_in = again_in;
   const client_options& rules = where_->options;
-  if (rules.record_bodies) told->answer_body = redacted(answer_, rules.api_key, attempt_record::most_recorded);
+  if (rules.record_bodies) told->answer_body = redacted(answer_, where_->hidden, attempt_record::most_recorded);
   rules.observer(*told);
 }
 

@@ -175,7 +175,7 @@ asio::awaitable<expected<failure, failure>> call::refusal_of(http::response& fro
     endpoint_->ask_usage.store(false, std::memory_order_relaxed);
     usage_refused_ = true;
   }
-  co_return result(failure_of_status(status, from.headers(), body, endpoint_->options.api_key));
+  co_return result(failure_of_status(status, from.headers(), body, endpoint_->hidden));
 }
 
 asio::awaitable<expected<void, failure>> call::read_refusal(http::response& from, meter& account, std::string& body) {

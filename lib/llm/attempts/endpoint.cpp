@@ -29,6 +29,7 @@ endpoint::endpoint(http::transport& transport, bulkhead& bulkhead, client_option
     : over(transport),
       gate(bulkhead),
       options(checked(std::move(given))),
+      hidden(options),
       format(wire_format_of(options.spoken)),
       ask_usage(options.ask_stream_usage),
       waits(options.retry, options.seed),

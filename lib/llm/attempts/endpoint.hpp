@@ -12,6 +12,7 @@
 #include "llm/attempts/backoff.hpp"
 #include "llm/attempts/cooldown.hpp"
 #include "llm/dialects/wire_format.hpp"
+#include "llm/errors/secrets.hpp"
 #include "llm/estimates/learned_usage.hpp"
 #include "llm/estimates/reservation.hpp"
 
@@ -40,6 +41,8 @@ class endpoint {
   http::transport& over;
   bulkhead& gate;
   const client_options options;
+  /// What of them must be seen nowhere.
+  const secrets hidden;
   const wire_format& format;
   /// Off once the server has refused to be asked for a stream's usage.
   std::atomic<bool> ask_usage;

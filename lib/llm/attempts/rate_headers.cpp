@@ -5,6 +5,7 @@
 #include "llm/attempts/time_forms.hpp"
 #include "llm/trimmed.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <string_view>
@@ -31,13 +32,14 @@ bool take_suffix(std::string_view& text, std::string_view suffix) noexcept {
 
 enum class figure : std::uint8_t { none, limit, remaining, reset };
 
-// Takes the figure's name off: it stands first with the one family, and last with the other.
-figure take_figure(std::string_view& name) noexcept {
+// Takes the figure's name off: it stands first with the one family, and last with the other, whose windows are minutes.
+figure take_figure(std::string_view& name, bool& of_minutes) noexcept {
   if (take_prefix(name, common)) {
     if (take_prefix(name, "limit-")) return figure::limit;
     if (take_prefix(name, "remaining-")) return figure::remaining;
     if (take_prefix(name, "reset-")) return figure::reset;
   } else if (take_prefix(name, anthropic)) {
+    of_minutes = true;
     if (take_suffix(name, "-limit")) return figure::limit;
     if (take_suffix(name, "-remaining")) return figure::remaining;
     if (take_suffix(name, "-reset")) return figure::reset;
@@ -74,14 +76,42 @@ std::optional<duration> reset(std::string_view text, const std::vector<http::hea
   return between(*now, *until);
 }
 
+constexpr duration minute = std::chrono::seconds(60);
+// Resets are rounded, and `date` is whole seconds.
+constexpr duration slack = std::chrono::seconds(5);
+constexpr duration rounding = std::chrono::milliseconds(1'500);
+// What is there again so many times sooner than a minute's rate would have it is not of a minute.
+constexpr std::int64_t sooner = 4;
+
+// The limit as one of a minute; see the header.
+void take_window(provider_limit& axis) noexcept {
+  const bool all_said = axis.per_minute != unlimited && axis.remaining != unlimited && axis.reset >= duration::zero();
+  if (!all_said) return;
+  if (axis.reset > minute + slack) {
+    axis = provider_limit{};
+    return;
+  }
+  if (axis.remaining >= axis.per_minute || axis.per_minute <= 0) return;
+  const double taken = static_cast<double>(axis.per_minute - axis.remaining) / static_cast<double>(axis.per_minute);
+  const auto expected = duration(static_cast<duration::rep>(taken * static_cast<double>(minute.count())));
+  const bool is_whole = axis.reset % std::chrono::seconds(1) == duration::zero();
+  if (axis.reset >= expected / sooner || (is_whole && expected - axis.reset <= rounding)) return;
+  // More than any provider lets through.
+  constexpr double most = static_cast<double>(std::int64_t{1} << 40);
+  const double until = static_cast<double>(std::max<duration::rep>(axis.reset.count(), 1));
+  const double in_a_minute = static_cast<double>(axis.per_minute) * (static_cast<double>(minute.count()) / until);
+  axis.per_minute = static_cast<std::int64_t>(std::min(in_a_minute, most));
+}
+
 }  // namespace
 
 std::optional<provider_limits> rate_limits_of(const std::vector<http::header>& headers) {
   provider_limits said;
   bool any = false;
+  bool of_minutes = false;
   for (const http::header& line : headers) {
     std::string_view name = line.name();
-    const figure what = take_figure(name);
+    const figure what = take_figure(name, of_minutes);
     if (what == figure::none) continue;
     provider_limit* const axis = axis_named(name, said);
     if (axis == nullptr) continue;
@@ -96,6 +126,11 @@ std::optional<provider_limits> rate_limits_of(const std::vector<http::header>& h
     }
   }
   if (!any) return std::nullopt;
+  if (of_minutes) return said;
+  for (provider_limit* axis : {&said.requests, &said.input_tokens, &said.output_tokens, &said.tokens}) {
+    take_window(*axis);
+  }
+  if (said == provider_limits{}) return std::nullopt;
   return said;
 }
 

@@ -1,17 +1,15 @@
 #include "llm/attempts/redacted.hpp"
 
-#include "llm/errors/secret.hpp"
-
 namespace sluice::llm {
 
-std::string redacted(std::string_view text, std::string_view secret, std::size_t most) {
-  if (secret.empty()) return std::string(text.substr(0, most));
+std::string redacted(std::string_view text, const secrets& hidden, std::size_t most) {
+  if (hidden.empty()) return std::string(text.substr(0, most));
   std::string clean;
   while (clean.size() < most) {
-    const secret_place found = find_secret(text, secret);
+    const secret_place found = hidden.find(text, false);
     clean.append(text.substr(0, found.begin));
-    text.remove_prefix(found.begin + found.length);
     if (found.length == 0 || found.partial) break;
+    text.remove_prefix(found.begin + found.length);
     clean += "[key]";
   }
   if (clean.size() > most) clean.resize(most);

@@ -1,6 +1,7 @@
 #include "llm/attempts/stream_call.hpp"
 
 #include "llm/errors/provider_error.hpp"
+#include "llm/errors/quote.hpp"
 #include "llm/trimmed.hpp"
 
 #include <asio/co_spawn.hpp>
@@ -57,7 +58,7 @@ stream_call::~stream_call() {
 }
 
 void stream_call::start(exchange begun) {
-  decoder_ = call_.where().format.decoder(call_.where().options.api_key);
+  decoder_ = call_.where().format.decoder(call_.where().hidden);
   parser_.reset();
   body_.clear();
   answered_ = false;
@@ -150,7 +151,7 @@ asio::awaitable<void> stream_call::recover() {
     ready_.clear();
     given_ = 0;
   }
-  decoder_ = call_.where().format.decoder(call_.where().options.api_key);
+  decoder_ = call_.where().format.decoder(call_.where().hidden);
   const bool waited = co_await call_.wait();
   if (!waited) failed_ = with_partial(call_.cancelled());
 }
@@ -163,9 +164,10 @@ void stream_call::take(std::string_view bytes) {
     if (trimmed(bytes).empty()) {
       const std::size_t most = call_.where().options.max_event;
       if (body_.size() <= most) return;
-      return fail(failure(errc::too_large,
-                          "the stream begins with more than " + std::to_string(most) + " bytes of white space (max_event)",
-                          call_phase::answering));
+      return fail(
+          failure(errc::too_large,
+                  "the stream begins with more than " + std::to_string(most) + " bytes of white space (max_event)",
+                  call_phase::answering));
     }
     const std::string_view start = without_mark(body_);
     if (start.empty()) return;
@@ -176,7 +178,7 @@ void stream_call::take(std::string_view bytes) {
     }
   }
   if (kind_ == body_kind::foreign && body_.size() >= most_foreign) {
-    fail(failure_of_foreign_body(content_type_, body_, call_.where().options.api_key));
+    fail(failure_of_foreign_body(content_type_, body_, call_.where().hidden));
   }
 }
 
@@ -221,10 +223,9 @@ void stream_call::account() {
 }
 
 void stream_call::end_of_body() {
-  const std::string_view secret = call_.where().options.api_key;
   if (kind_ == body_kind::unknown && begins_with(content_type_, "text/event-stream")) kind_ = body_kind::events;
   if (kind_ == body_kind::foreign || kind_ == body_kind::unknown) {
-    return fail(failure_of_foreign_body(content_type_, body_, secret));
+    return fail(failure_of_foreign_body(content_type_, body_, call_.where().hidden));
   }
   if (kind_ == body_kind::document) {
     const std::size_t size = body_.size();
@@ -286,7 +287,7 @@ void stream_call::give_up(failure why) {
 failure stream_call::of_this_exchange(failure why) const {
   why.status = status_;
   why.usage = decoder_->answer.usage;
-  if (why.request_id.empty()) why.request_id = request_id_;
+  if (why.request_id.empty()) why.request_id = quote(request_id_, call_.where().hidden);
   return why;
 }
 
@@ -312,11 +313,10 @@ failure stream_call::unread(bool deadline_passed) const {
   const double seconds = std::chrono::duration<double>(call_.where().options.unread).count();
   char length[32];
   std::snprintf(length, sizeof length, "%.6g s", seconds);
-  return of_this_exchange(
-      failure(errc::idle_timeout,
-              std::string("nobody read the stream for client_options::unread (") + length +
-                  "): it was closed, so that its permit serves others; what came is kept",
-              call_phase::answering));
+  return of_this_exchange(failure(errc::idle_timeout,
+                                  std::string("nobody read the stream for client_options::unread (") + length +
+                                      "): it was closed, so that its permit serves others; what came is kept",
+                                  call_phase::answering));
 }
 
 }  // namespace sluice::llm::detail

@@ -32,7 +32,7 @@ bool is_blank(simdjson::ondemand::value from) {
 
 expected<bool, failure> chat_decoder::event(const sse_event& from, std::vector<stream_event>& out) {
   if (trimmed(from.data) == "[DONE]") return true;
-  if (from.type == "error") return unexpected<failure>(failure_of_json(from.data, secret_));
+  if (from.type == "error") return unexpected<failure>(failure_of_json(from.data, hidden_));
   if (!is_worth_reading(from)) return false;
   auto read = chunk(from.data, out);
   if (!read) return unexpected<failure>(std::move(read).error());

@@ -10,6 +10,7 @@
 #include "llm/dialects/json_decoder.hpp"
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sluice::llm {
@@ -17,8 +18,8 @@ namespace sluice::llm {
 /// One answer under way.
 class chat_decoder final : public json_decoder {
  public:
-  /// `secret` is kept out of what failures quote, and must outlive the decoder.
-  explicit chat_decoder(std::string_view secret) : json_decoder(secret) {}
+  /// `hidden` is kept out of what failures quote.
+  explicit chat_decoder(secrets hidden) : json_decoder(std::move(hidden)) {}
 
   [[nodiscard]] expected<bool, failure> event(const sse_event& from, std::vector<stream_event>& out) override;
 

@@ -1,6 +1,7 @@
 #include "llm/dialects/json_decoder.hpp"
 
 #include "llm/dialects/json_text.hpp"
+#include "llm/dialects/utf8_text.hpp"
 #include "llm/errors/provider_error.hpp"
 #include "llm/errors/quote.hpp"
 #include "llm/trimmed.hpp"
@@ -31,24 +32,33 @@ simdjson::error_code find(simdjson::ondemand::object& from, std::string_view key
 
 }  // namespace
 
-simdjson::error_code json_decoder::open(std::string_view text, simdjson::ondemand::document& into) {
+simdjson::error_code json_decoder::open(std::string_view& text, simdjson::ondemand::document& into) {
   strings_.forget();
-  // Left to itself the parser would allocate anew for each event that is a byte longer than all before.
-  if (parser_.capacity() < text.size()) {
-    if (const auto error = parser_.allocate(std::bit_ceil(std::max(text.size(), least_capacity)))) return error;
-  }
-  return parser_.iterate(text.data(), text.size(), text.size() + simdjson::SIMDJSON_PADDING).get(into);
+  const auto iterate = [this, &text, &into]() -> simdjson::error_code {
+    // Left to itself the parser would allocate anew for each event that is a byte longer than all before.
+    if (parser_.capacity() < text.size()) {
+      if (const auto error = parser_.allocate(std::bit_ceil(std::max(text.size(), least_capacity)))) return error;
+    }
+    return parser_.iterate(text.data(), text.size(), text.size() + simdjson::SIMDJSON_PADDING).get(into);
+  };
+  const auto error = iterate();
+  if (error != simdjson::UTF8_ERROR) return error;
+  decoded_ = decoded_utf8(text);
+  const std::size_t size = decoded_.size();
+  decoded_.append(simdjson::SIMDJSON_PADDING, '\0');
+  text = std::string_view(decoded_).substr(0, size);
+  return iterate();
 }
 
 failure json_decoder::broken(std::string_view text, simdjson::error_code why) const {
-  const std::string start = quote(text, secret_);
+  const std::string start = quote(text, hidden_);
   return failure(errc::protocol_error,
                  std::string("the provider sent broken JSON (") + simdjson::error_message(why) + ")" +
                      (start.empty() ? ": nothing at all" : ": " + start),
                  call_phase::answering);
 }
 
-failure json_decoder::told() const { return failure_of_json(told_error_, secret_); }
+failure json_decoder::told() const { return failure_of_json(told_error_, hidden_); }
 
 bool json_decoder::is_worth_reading(const sse_event& from) noexcept {
   if (from.type.empty() || from.type == "message") return true;
@@ -57,7 +67,7 @@ bool json_decoder::is_worth_reading(const sse_event& from) noexcept {
 
 failure json_decoder::holds_no(const char* wanted, std::string_view text) const {
   return failure(errc::protocol_error,
-                 std::string("the provider's answer holds no ") + wanted + "; it begins " + quote(text, secret_),
+                 std::string("the provider's answer holds no ") + wanted + "; it begins " + quote(text, hidden_),
                  call_phase::answering);
 }
 

@@ -11,6 +11,7 @@
 #include "llm/dialects/json_reading.hpp"
 #include "llm/dialects/surrogate_seam.hpp"
 #include "llm/dialects/tool_call_assembler.hpp"
+#include "llm/errors/secrets.hpp"
 
 #include <simdjson.h>
 
@@ -20,6 +21,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sluice::llm {
@@ -35,10 +37,11 @@ class json_decoder : public answer_decoder {
   using object = simdjson::ondemand::object;
   using array = simdjson::ondemand::array;
 
-  explicit json_decoder(std::string_view secret) : secret_(secret) {}
+  explicit json_decoder(secrets hidden) : hidden_(std::move(hidden)) {}
 
-  /// Reads one JSON object: `visit(object)` gives an error code. Anything else, or anything behind it, is a protocol
-  /// error; what `visit` has put into `told_error_` is read as the provider's.
+  /// Reads one JSON object, in which bytes that are no UTF-8 are U+FFFD: `visit(object)` gives an error code. Anything
+  /// else, or anything behind it, is a protocol error; what `visit` has put into `told_error_` is read as the
+  /// provider's.
   template <typename Visit>
   expected<void, failure> read(std::string_view json, std::vector<stream_event>& out, Visit visit) {
     out_ = &out;
@@ -80,20 +83,23 @@ class json_decoder : public answer_decoder {
   /// The same for a count.
   static simdjson::error_code find_count(object& from, std::string_view key, std::optional<std::int64_t>& into);
 
-  std::string_view secret_;
+  const secrets hidden_;
   /// The JSON that tells of an error, if it does.
   std::string_view told_error_;
   text_reader strings_;
   tool_call_assembler calls_;
 
  private:
-  simdjson::error_code open(std::string_view json, simdjson::ondemand::document& into);
+  /// `json`: set to a copy when it is not UTF-8.
+  simdjson::error_code open(std::string_view& json, simdjson::ondemand::document& into);
   [[nodiscard]] failure told() const;
   void end_texts();
   void hand_out(stream_event::kind which, std::size_t from);
   [[nodiscard]] std::string& text_of(stream_event::kind which) noexcept;
 
   simdjson::ondemand::parser parser_;
+  /// The JSON that is being read, when it had to be decoded.
+  std::string decoded_;
   std::vector<stream_event>* out_ = nullptr;
   /// Of text, reasoning and refusal.
   std::array<surrogate_seam, 3> seams_;

@@ -27,7 +27,7 @@ bool is_empty_object(std::string_view text) noexcept { return text.find_first_no
 
 expected<bool, failure> messages_decoder::event(const sse_event& from, std::vector<stream_event>& out) {
   if (trimmed(from.data) == "[DONE]") return true;
-  if (from.type == "error") return unexpected<failure>(failure_of_json(from.data, secret_));
+  if (from.type == "error") return unexpected<failure>(failure_of_json(from.data, hidden_));
   if (!is_worth_reading(from)) return false;
   auto done = read(from.data, out, [&](object top) { return read_event(top, from.data, from.type); });
   if (!done) return unexpected<failure>(std::move(done).error());

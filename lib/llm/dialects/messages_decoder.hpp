@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sluice::llm {
@@ -21,8 +22,8 @@ namespace sluice::llm {
 /// back; events and deltas that are not known are skipped.
 class messages_decoder final : public json_decoder {
  public:
-  /// `secret` is kept out of what failures quote, and must outlive the decoder.
-  explicit messages_decoder(std::string_view secret) : json_decoder(secret) {}
+  /// `hidden` is kept out of what failures quote.
+  explicit messages_decoder(secrets hidden) : json_decoder(std::move(hidden)) {}
 
   [[nodiscard]] expected<bool, failure> event(const sse_event& from, std::vector<stream_event>& out) override;
   /// An object without content is a `protocol_error`.

@@ -18,7 +18,7 @@ constexpr std::string_view between_thoughts = "\n\n";
 
 expected<bool, failure> responses_decoder::event(const sse_event& from, std::vector<stream_event>& out) {
   if (trimmed(from.data) == "[DONE]") return true;
-  if (from.type == "error") return unexpected<failure>(failure_of_json(from.data, secret_));
+  if (from.type == "error") return unexpected<failure>(failure_of_json(from.data, hidden_));
   if (!is_worth_reading(from)) return false;
   auto done = read(from.data, out, [&](object top) { return read_event(top, from.data, from.type); });
   if (!done) return unexpected<failure>(std::move(done).error());

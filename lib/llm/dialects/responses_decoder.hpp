@@ -14,6 +14,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace sluice::llm {
@@ -22,8 +23,8 @@ namespace sluice::llm {
 /// that are not known are skipped. What a server sends in its last event alone is taken from there.
 class responses_decoder final : public json_decoder {
  public:
-  /// `secret` is kept out of what failures quote, and must outlive the decoder.
-  explicit responses_decoder(std::string_view secret) : json_decoder(secret) {}
+  /// `hidden` is kept out of what failures quote.
+  explicit responses_decoder(secrets hidden) : json_decoder(std::move(hidden)) {}
 
   [[nodiscard]] expected<bool, failure> event(const sse_event& from, std::vector<stream_event>& out) override;
   /// An object without output is a `protocol_error`, as is a response that is not done. One that was cancelled, by

@@ -18,8 +18,8 @@ class chat_format final : public wire_format {
   [[nodiscard]] expected<std::string, error> encode(const request& asked, const encoding& how) const override {
     return encode_chat(asked, how);
   }
-  [[nodiscard]] std::unique_ptr<answer_decoder> decoder(std::string_view secret) const override {
-    return std::make_unique<chat_decoder>(secret);
+  [[nodiscard]] std::unique_ptr<answer_decoder> decoder(const secrets& hidden) const override {
+    return std::make_unique<chat_decoder>(hidden);
   }
 };
 
@@ -30,8 +30,8 @@ class responses_format final : public wire_format {
   [[nodiscard]] expected<std::string, error> encode(const request& asked, const encoding& how) const override {
     return encode_responses(asked, how);
   }
-  [[nodiscard]] std::unique_ptr<answer_decoder> decoder(std::string_view secret) const override {
-    return std::make_unique<responses_decoder>(secret);
+  [[nodiscard]] std::unique_ptr<answer_decoder> decoder(const secrets& hidden) const override {
+    return std::make_unique<responses_decoder>(hidden);
   }
 };
 
@@ -44,8 +44,8 @@ class messages_format final : public wire_format {
   [[nodiscard]] expected<std::string, error> encode(const request& asked, const encoding& how) const override {
     return encode_messages(asked, how);
   }
-  [[nodiscard]] std::unique_ptr<answer_decoder> decoder(std::string_view secret) const override {
-    return std::make_unique<messages_decoder>(secret);
+  [[nodiscard]] std::unique_ptr<answer_decoder> decoder(const secrets& hidden) const override {
+    return std::make_unique<messages_decoder>(hidden);
   }
 };
 

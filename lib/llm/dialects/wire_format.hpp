@@ -9,6 +9,7 @@
 #include <sluice/llm/request.hpp>
 
 #include "llm/dialects/answer_decoder.hpp"
+#include "llm/errors/secrets.hpp"
 
 #include <memory>
 #include <string>
@@ -40,8 +41,8 @@ class wire_format {
   /// The body. Bytes that are no UTF-8 become U+FFFD.
   /// Errors: `errc::invalid_argument`, naming the field that does not hold, or that the dialect cannot express.
   [[nodiscard]] virtual expected<std::string, error> encode(const request& asked, const encoding& how) const = 0;
-  /// `secret` is kept out of what failures quote, and must outlive the decoder.
-  [[nodiscard]] virtual std::unique_ptr<answer_decoder> decoder(std::string_view secret) const = 0;
+  /// `hidden` is kept out of what failures quote.
+  [[nodiscard]] virtual std::unique_ptr<answer_decoder> decoder(const secrets& hidden) const = 0;
 };
 
 [[nodiscard]] const wire_format& wire_format_of(dialect which) noexcept;

@@ -2,7 +2,8 @@
 
 #include "http/ascii.hpp"
 
-#include <nlohmann/json.hpp>
+#include "llm/dialects/json_text.hpp"
+#include "llm/dialects/utf8_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,15 +15,45 @@ namespace {
 // No server wraps an error more often than this.
 constexpr int most_depth = 4;
 
+// No error takes more than this to tell.
+constexpr std::size_t most_read = 16 << 10;
+
+// The start of JSON, closed where it was cut off: what stands before that counts.
+std::string closed(std::string_view start) {
+  std::string ends;
+  std::size_t escape = start.npos;
+  bool in_text = false;
+  for (std::size_t at = 0; at < start.size(); ++at) {
+    const char c = start[at];
+    if (in_text && c == '\\') {
+      escape = at++;
+    } else if (c == '"') {
+      in_text = !in_text;
+    } else if (!in_text && (c == '{' || c == '[')) {
+      ends += c == '{' ? '}' : ']';
+    } else if (!in_text && (c == '}' || c == ']')) {
+      if (ends.empty() || ends.back() != c) return {};
+      ends.pop_back();
+    }
+  }
+  if (in_text && escape != start.npos) {
+    const std::size_t whole = start.substr(escape + 1).starts_with('u') ? 6 : 2;
+    if (start.size() - escape < whole) start = start.substr(0, escape);
+  }
+  std::string text(start);
+  if (in_text) text += '"';
+  return text.append(ends.rbegin(), ends.rend());
+}
+
 bool contains(std::string_view text, std::string_view part) noexcept {
   const auto equal = [](char a, char b) { return http::ascii_lower(a) == http::ascii_lower(b); };
   return std::search(text.begin(), text.end(), part.begin(), part.end(), equal) != text.end();
 }
 
-std::string text_of(const nlohmann::json& value) {
+std::string text_of(const json_value& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_null()) return {};
-  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return value.dump(-1, ' ', false, json_value::error_handler_t::replace);
 }
 
 // How servers say that the conversation does not fit: most have no code of their own for it.
@@ -50,7 +81,7 @@ void error_words::take(const Object& object) {
   text("status", code);
   text("request_id", request_id);
   if (const auto inner = object.find("innererror"); inner != object.end() && inner->second.is_object()) {
-    inner_code = text_of(inner->second.value("code", nlohmann::json()));
+    inner_code = text_of(inner->second.value("code", json_value()));
   }
 }
 
@@ -60,7 +91,7 @@ void error_words::dig(const Json& from, int depth) {
     if (!from.empty() && depth < most_depth) dig(from.front(), depth + 1);
     return;
   }
-  const auto* const object = from.template get_ptr<const nlohmann::json::object_t*>();
+  const auto* const object = from.template get_ptr<const json_value::object_t*>();
   if (object == nullptr) {
     if (from.is_string() && message.empty()) message = from.template get<std::string>();
     return;
@@ -80,8 +111,10 @@ void error_words::dig(const Json& from, int depth) {
 
 error_words error_words::read(std::string_view body) {
   error_words words;
-  const nlohmann::json parsed = nlohmann::json::parse(body, nullptr, false);
-  if (!parsed.is_discarded()) words.dig(parsed, 0);
+  body = body.substr(0, most_read);
+  auto parsed = parse_json(body);
+  if (!parsed) parsed = parse_json(closed(decoded_utf8(body)));
+  if (parsed) words.dig(*parsed, 0);
   if (words.message.empty()) words.message = body;
   return words;
 }

@@ -13,7 +13,8 @@ namespace sluice::llm {
 class error_words {
  public:
   /// `{"error": {...}}`, `{"error": "text"}`, `{"message": ...}`, `{"detail": ...}`, `{"errors": [...]}`, `{"response":
-  /// {"error": ...}}`, a list of any of them, a JSON string, or text.
+  /// {"error": ...}}`, a list of any of them, a JSON string, or text. Of
+  /// JSON that is cut off, what came before counts; nothing is read beyond 16 KiB.
   [[nodiscard]] static error_words read(std::string_view body);
 
   /// What they mean by themselves; nothing when they leave it to the status. `status`: zero when there is none.

@@ -54,19 +54,19 @@ std::string_view lead_of(errc kind, const error_words& words) {
   }
 }
 
-failure make(errc kind, const std::string& status, const error_words& words, std::string_view secret) {
+failure make(errc kind, const std::string& status, const error_words& words, const secrets& hidden) {
   std::string message(lead_of(kind, words));
   std::string facts = status;
   for (const std::string* name : {&words.type, &words.code}) {
     if (name->empty() || *name == status || (name == &words.code && words.code == words.type)) continue;
     if (!facts.empty()) facts += ' ';
-    facts += quote(*name, secret);
+    facts += quote(*name, hidden);
   }
   if (!facts.empty()) message += " (" + facts + ")";
-  if (const std::string said = quote(words.message, secret); !said.empty()) message += ": " + said;
+  if (const std::string said = quote(words.message, hidden); !said.empty()) message += ": " + said;
   failure failed(kind, std::move(message), call_phase::answering);
-  failed.provider_code = quote(words.code.empty() ? words.type : words.code, secret);
-  failed.request_id = quote(words.request_id, secret);
+  failed.provider_code = quote(words.code.empty() ? words.type : words.code, hidden);
+  failed.request_id = quote(words.request_id, hidden);
   return failed;
 }
 
@@ -79,32 +79,32 @@ bool is_daily(const error_words& words) {
 }  // namespace
 
 failure failure_of_status(int status, const std::vector<http::header>& headers, std::string_view body,
-                          std::string_view secret) {
+                          const secrets& hidden) {
   const error_words words = error_words::read(body);
   const auto wait = retry_after(headers);
   errc kind = words.meaning(status).value_or(kind_of(status));
   if (kind == errc::rate_limited && !wait && is_daily(words)) kind = errc::quota_exhausted;
-  failure failed = make(kind, std::to_string(status), words, secret);
+  failure failed = make(kind, std::to_string(status), words, hidden);
   failed.status = status;
   failed.retry_after = wait;
-  if (const std::string_view id = request_id_of(headers); !id.empty()) failed.request_id = quote(id, secret);
+  if (const std::string_view id = request_id_of(headers); !id.empty()) failed.request_id = quote(id, hidden);
   const std::string_view again = header_value(headers, "x-should-retry");
   if (http::equal_ignoring_case(again, "true")) failed.should_retry = true;
   if (http::equal_ignoring_case(again, "false")) failed.should_retry = false;
   return failed;
 }
 
-failure failure_of_json(std::string_view json, std::string_view secret) {
+failure failure_of_json(std::string_view json, const secrets& hidden) {
   const error_words words = error_words::read(json);
   const int status = status_in(words);
   const errc otherwise = status == 0 ? errc::provider_failed : kind_of(status);
-  return make(words.meaning(status).value_or(otherwise), {}, words, secret);
+  return make(words.meaning(status).value_or(otherwise), {}, words, hidden);
 }
 
-failure failure_of_foreign_body(std::string_view content_type, std::string_view body, std::string_view secret) {
+failure failure_of_foreign_body(std::string_view content_type, std::string_view body, const secrets& hidden) {
   std::string message = "the server's answer is not a model's: ";
-  message += content_type.empty() ? "no content-type" : quote(content_type, secret);
-  const std::string start = quote(body, secret);
+  message += content_type.empty() ? "no content-type" : quote(content_type, hidden);
+  const std::string start = quote(body, hidden);
   message += start.empty() ? ", empty" : ", which begins " + start;
   return failure(errc::protocol_error, message + "; check base_url", call_phase::answering);
 }

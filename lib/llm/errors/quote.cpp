@@ -1,7 +1,5 @@
 #include "llm/errors/quote.hpp"
 
-#include "llm/errors/secret.hpp"
-
 #include <cstddef>
 
 namespace sluice::llm {
@@ -29,14 +27,13 @@ std::size_t sequence_length(std::string_view text) noexcept {
 }
 
 // Before anything is cut: half a key is a secret too.
-std::string without_secret(std::string_view text, std::string_view secret) {
-  if (secret.empty()) return std::string(text.substr(0, most_read));
+std::string without_secrets(std::string_view text, const secrets& hidden) {
+  if (hidden.empty()) return std::string(text.substr(0, most_read));
   std::string clean;
   while (clean.size() < most_read) {
-    const secret_place found = find_secret(text, secret);
+    const secret_place found = hidden.find(text, true);
     clean.append(text.substr(0, found.begin));
-    if (found.partial) clean.append(text.substr(found.begin));
-    if (found.length == 0 || found.partial) break;
+    if (found.length == 0) break;
     clean += "[key]";
     text.remove_prefix(found.begin + found.length);
   }
@@ -45,8 +42,8 @@ std::string without_secret(std::string_view text, std::string_view secret) {
 
 }  // namespace
 
-std::string quote(std::string_view text, std::string_view secret) {
-  const std::string clean = without_secret(text, secret);
+std::string quote(std::string_view text, const secrets& hidden) {
+  const std::string clean = without_secrets(text, hidden);
   std::string line;
   std::string_view rest = clean;
   bool gap = false;

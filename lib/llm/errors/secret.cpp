@@ -13,8 +13,8 @@ int hex(char digit) noexcept {
   return -1;
 }
 
-// How many characters spell `wanted` at the beginning of `text`: zero when they do not, nothing when the text ends before
-// that is clear.
+// How many characters spell `wanted` at the beginning of `text`: zero when they do not, nothing when the text ends
+// before that is clear.
 std::optional<std::size_t> spelling(std::string_view text, char wanted) noexcept {
   if (text.empty()) return std::nullopt;
   if (text[0] == wanted) return 1;

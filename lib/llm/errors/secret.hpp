@@ -16,9 +16,9 @@ struct secret_place {
   bool partial = false;
 };
 
-/// The first place where `secret` stands, or begins to stand at the very end of `text`: as it is, with characters escaped
-/// as JSON does (`\/`, `\u002f`), or encoded as in a URL (`%2F`). Linear in the text, as a rule.
-/// Precondition: the secret is not empty.
+/// The first place where `secret` stands, or begins to stand at the very end of `text`: as it is, with characters
+/// escaped as JSON does (`\/`, `\u002f`), or encoded as in a URL (`%2F`). Linear in the text, as a rule. Precondition:
+/// the secret is not empty.
 [[nodiscard]] secret_place find_secret(std::string_view text, std::string_view secret) noexcept;
 
 }  // namespace sluice::llm

@@ -26,11 +26,11 @@ TEST_CASE("OpenAI's headers") {
   const auto said =
       rate_limits_of({header("X-RateLimit-Limit-Requests", "60"), header("x-ratelimit-remaining-requests", "59"),
                       header("x-ratelimit-reset-requests", "1s"), header("x-ratelimit-limit-tokens", "150000"),
-                      header("x-ratelimit-remaining-tokens", "149984"), header("x-ratelimit-reset-tokens", "6m0s"),
+                      header("x-ratelimit-remaining-tokens", "149984"), header("x-ratelimit-reset-tokens", "6ms"),
                       header("content-type", "application/json")});
   REQUIRE(said.has_value());
   CHECK(said->requests == provider_limit{60, 59, 1s});
-  CHECK(said->tokens == provider_limit{150'000, 149'984, 360s});
+  CHECK(said->tokens == provider_limit{150'000, 149'984, 6ms});
   CHECK(said->input_tokens == provider_limit{});
   CHECK(said->output_tokens == provider_limit{});
 }
@@ -49,6 +49,56 @@ TEST_CASE("Anthropic's headers") {
   CHECK(said->input_tokens == provider_limit{40'000, 39'000, unsaid});
   CHECK(said->output_tokens == provider_limit{unlimited, 8'000, 30s});
   CHECK(said->tokens == provider_limit{});
+}
+
+TEST_CASE("the window of a limit is told by its reset") {
+  const auto said = [](const char* limit, const char* remaining, const char* until) {
+    const auto all = rate_limits_of(
+        {header("date", "Wed, 01 May 2024 12:00:00 GMT"), header("x-ratelimit-limit-requests", limit),
+         header("x-ratelimit-remaining-requests", remaining), header("x-ratelimit-reset-requests", until)});
+    return all ? all->requests : provider_limit{};
+  };
+  // A minute's, that fills up all the time, or at its end.
+  CHECK(said("60", "30", "30s") == provider_limit{60, 30, 30s});
+  CHECK(said("60", "0", "60s") == provider_limit{60, 0, 60s});
+  CHECK(said("60", "59", "58s") == provider_limit{60, 59, 58s});
+  CHECK(said("10000", "9999", "6ms") == provider_limit{10'000, 9'999, 6ms});
+  CHECK(said("60", "0", "2024-05-01T12:01:04Z") == provider_limit{60, 0, 64s});
+  // Rounded down to a whole second.
+  CHECK(said("60", "59", "0s") == provider_limit{60, 59, 0s});
+  CHECK(said("50", "49", "2024-05-01T12:00:00Z") == provider_limit{50, 49, 0s});
+  CHECK(said("60", "60", "0s") == provider_limit{60, 60, 0s});
+
+  // A day's: 14,400 a day, of which 30 are taken; the same at its end, and one that begins anew at midnight.
+  CHECK(said("14400", "14370", "2m59.56s") == provider_limit{});
+  CHECK(said("14400", "0", "24h0m0s") == provider_limit{});
+  CHECK(said("1000", "999", "2024-05-02T00:00:00Z") == provider_limit{});
+  // What it is taken for as long as it is hardly used throttles nobody.
+  CHECK(said("14400", "14399", "6s") == provider_limit{14'400, 14'399, 6s});
+
+  // A second's: never less than it lets through.
+  CHECK(said("5", "4", "0.2s") == provider_limit{1'500, 4, 200ms});
+  CHECK(said("100", "50", "1s") == provider_limit{6'000, 50, 1s});
+  CHECK(said("100", "0", "900ms").per_minute == 6'666);
+  CHECK(said("100", "50", "0s") == provider_limit{std::int64_t{1} << 40, 50, 0s});
+  // The end of a fixed minute: what remains is held to, and the next report tells more.
+  CHECK(said("60", "10", "5s") == provider_limit{720, 10, 5s});
+  CHECK(said("0", "0", "1s") == provider_limit{0, 0, 1s});
+  CHECK(said("9000000000000000000", "0", "1ms") == provider_limit{std::int64_t{1} << 40, 0, 1ms});
+  // Without all three figures nothing more is known.
+  CHECK(said("60", "", "24h") == provider_limit{60, unlimited, 86'400s});
+  CHECK(said("60", "5", "") == provider_limit{60, 5, unsaid});
+  CHECK(said("", "5", "24h") == provider_limit{unlimited, 5, 86'400s});
+}
+
+TEST_CASE("other axes stand when one is of a day") {
+  const auto said =
+      rate_limits_of({header("x-ratelimit-limit-requests", "14400"), header("x-ratelimit-remaining-requests", "14370"),
+                      header("x-ratelimit-reset-requests", "2m59.56s"), header("x-ratelimit-limit-tokens", "18000"),
+                      header("x-ratelimit-remaining-tokens", "17997"), header("x-ratelimit-reset-tokens", "10ms")});
+  REQUIRE(said.has_value());
+  CHECK(said->requests == provider_limit{});
+  CHECK(said->tokens == provider_limit{18'000, 17'997, 10ms});
 }
 
 TEST_CASE("Azure says what remains") {

@@ -67,8 +67,8 @@ TEST_CASE("usage 1: a streamed answer, with what servers put between") {
   reader from;
   // Azure begins with filter results and no choices.
   REQUIRE(from.chunk(R"({"choices":[],"prompt_filter_results":[{"prompt_index":0}],"usage":null})"));
-  REQUIRE(from.chunk(
-      R"({"id":"c1","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],"usage":null})"));
+  REQUIRE(from.chunk(R"({"id":"c1","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":""},)"
+                     R"("finish_reason":null}],"usage":null})"));
   from.delta(R"("content":"Hel")");
   from.delta(R"("content":null)");
   from.delta("");
@@ -101,20 +101,22 @@ TEST_CASE("reasoning under either name, and once when under both") {
 TEST_CASE("content in parts, and choices beyond the first") {
   reader from;
   from.delta(R"("content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}])");
-  REQUIRE(from.chunk(
-      R"({"choices":[{"delta":{"content":"other"},"finish_reason":"stop","index":1},{"index":0,"delta":{"content":"c"}}]})"));
+  REQUIRE(
+      from.chunk(R"({"choices":[{"delta":{"content":"other"},"finish_reason":"stop","index":1},{"index":0,"delta":{)"
+                 R"("content":"c"}}]})"));
   CHECK(from.decoder.answer.text == "abc");
   CHECK_FALSE(from.decoder.finished());
 }
 
 TEST_CASE("tools 1, 3, 5, 7, 8: tool calls come whole at the end, whatever their shape") {
   reader from;
-  from.delta(
-      R"("content":"Let me see.","tool_calls":[{"index":0,"id":"t1","type":"function","function":{"name":"f","arguments":""}}])");
+  from.delta(R"("content":"Let me see.","tool_calls":[{"index":0,"id":"t1","type":"function","function":{"name":"f",)"
+             R"("arguments":""}}])");
   from.delta(R"("tool_calls":[{"index":0,"function":{"arguments":"{\"a\":"}}])");
   from.delta(R"("tool_calls":[{"index":0,"function":{"arguments":"1}"}}])");
   from.delta(
-      R"("tool_calls":[{"function":{"name":"g","arguments":{"deep":{"b":[1,2]}}}},{"id":null,"function":{"name":"h","arguments":null}}])");
+      R"("tool_calls":[{"function":{"name":"g","arguments":{"deep":{"b":[1,2]}}}},{"id":null,"function":{"name":"h",)"
+      R"("arguments":null}}])");
   CHECK(from.events.size() == 1);
   REQUIRE(from.chunk(R"({"choices":[{"index":0,"delta":{"tool_calls":null},"finish_reason":"stop"}]})"));
   from.decoder.complete();
@@ -206,10 +208,9 @@ TEST_CASE("what is no answer is a protocol error that quotes its start") {
 TEST_CASE("members of the wrong kind are passed over") {
   reader from;
   CHECK(from.chunk(R"({"choices":5,"usage":"x","id":7})").has_value());
-  CHECK(
-      from.chunk(
-              R"({"choices":[null,3,{"delta":[],"finish_reason":4,"index":"0"},{"delta":{"content":{"a":1},"tool_calls":[1,{"function":2,"index":"x"}]}}]})")
-          .has_value());
+  CHECK(from.chunk(R"({"choices":[null,3,{"delta":[],"finish_reason":4,"index":"0"},{"delta":{"content":{"a":1},)"
+                   R"("tool_calls":[1,{"function":2,"index":"x"}]}}]})")
+            .has_value());
   CHECK(from.decoder.answer.text.empty());
 }
 
@@ -217,11 +218,11 @@ TEST_CASE("halves of a surrogate pair in two deltas are one character, a lone on
   reader from;
   from.delta(R"("content":"a\ud83d","reasoning":"\ud83d","reasoning_content":"\ud83d")");
   from.delta(R"("reasoning":"\ude00")");
-  from.delta(
-      R"("content":"\ude00b\ud83dc","tool_calls":[{"index":0,"id":"t","function":{"name":"f","arguments":"{\"s\":\"\ud83d"}}])");
+  from.delta(R"("content":"\ude00b\ud83dc","tool_calls":[{"index":0,"id":"t","function":{"name":"f","arguments":"{)"
+             R"(\"s\":\"\ud83d"}}])");
   from.delta(R"("tool_calls":[{"index":0,"function":{"arguments":"\ude00\"}"}}])");
-  REQUIRE(from.chunk(
-      R"({"id":"\ud83d","model":"\ud83d\ude00","\ud83d":1,"choices":[{"delta":{"content":"\ud83d"},"finish_reason":"stop"}]})"));
+  REQUIRE(from.chunk(R"({"id":"\ud83d","model":"\ud83d\ude00","\ud83d":1,"choices":[{"delta":{"content":"\ud83d"},)"
+                     R"("finish_reason":"stop"}]})"));
   from.decoder.complete();
   CHECK(from.decoder.answer.text ==
         "a\xF0\x9F\x98\x80"
@@ -307,7 +308,8 @@ TEST_CASE("sse 8: the end mark in its forms, and in an answer") {
 TEST_CASE("n > 1: the first choice is the answer, the usage is that of all") {
   reader from;
   REQUIRE(from.document(
-      R"({"choices":[{"index":1,"message":{"content":"b"},"finish_reason":"length"},{"index":0,"message":{"content":"a"},"finish_reason":"stop"}],)"
+      R"({"choices":[{"index":1,"message":{"content":"b"},"finish_reason":"length"},{"index":0,"message":{)"
+      R"("content":"a"},"finish_reason":"stop"}],)"
       R"("usage":{"prompt_tokens":9,"completion_tokens":20}})"));
   CHECK(from.decoder.answer.text == "a");
   CHECK(from.decoder.answer.finish == finish_reason::stop);

@@ -71,10 +71,11 @@ TEST_CASE("settings that this dialect has a field for") {
   strict.strict = true;
   request asked("m");
   asked.user("x").think("low").on_behalf_of("u1").with_tool(strict).one_call_at_a_time();
-  CHECK(
-      encoded(asked) ==
-      R"({"model":"m","messages":[{"role":"user","content":"x"}],"tools":[{"type":"function","function":{"name":"f","description":"",)"
-      R"("parameters":{"type":"object","properties":{}},"strict":true}}],"parallel_tool_calls":false,"reasoning_effort":"low","user":"u1"})");
+  CHECK(encoded(asked) ==
+        R"({"model":"m","messages":[{"role":"user","content":"x"}],"tools":[{"type":"function","function":{"name":"f",)"
+        R"("description":"",)"
+        R"("parameters":{"type":"object","properties":{}},"strict":true}}],"parallel_tool_calls":false,)"
+        R"("reasoning_effort":"low","user":"u1"})");
   request schema("m");
   schema.user("x").one_call_at_a_time().json_output("answer", R"({"type":"object"})");
   CHECK(encoded(schema) ==
@@ -91,12 +92,14 @@ TEST_CASE("pictures, files and parts of the dialect's own") {
                .with(content_part::file("a.pdf", "application/pdf", "CCCC"))
                .with(content_part::words("and say"))
                .with(content_part::native(dialect::openai_chat, R"({"type":"input_audio"})")));
-  CHECK(
-      encoded(asked) ==
-      R"({"model":"m","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":[{"type":"text","text":"Look:"},)"
-      R"({"type":"image_url","image_url":{"url":"https://x.test/a.png"}},{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}},)"
-      R"({"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,CCCC"}},{"type":"text","text":"and say"},)"
-      R"({"type":"input_audio"}]}]})");
+  CHECK(encoded(asked) ==
+        R"({"model":"m","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":[{"type":"text",)"
+        R"("text":"Look:"},)"
+        R"({"type":"image_url","image_url":{"url":"https://x.test/a.png"}},{"type":"image_url","image_url":{)"
+        R"("url":"data:image/png;base64,AAAA"}},)"
+        R"({"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,CCCC"}},{"type":"text",)"
+        R"("text":"and say"},)"
+        R"({"type":"input_audio"}]}]})");
   for (const role who : {role::system, role::assistant, role::tool}) {
     message pictured(who, "x");
     pictured.tool_call_id = "t1";
@@ -113,12 +116,12 @@ TEST_CASE("tools 11: ids used twice are made unique, and a failed result says so
   answer.tool_calls.back().valid = false;
   request asked("m");
   asked.user("x").assistant(answer).tool_result("t1", "one").tool_result("t1", "no such tool", true);
-  CHECK(
-      encoded(asked) ==
-      R"({"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[)"
-      R"({"id":"t1","type":"function","function":{"name":"f","arguments":"{}"}},)"
-      R"({"id":"t1_2","type":"function","function":{"name":"get_weather","arguments":"{}"}}]},)"
-      R"({"role":"tool","content":"one","tool_call_id":"t1"},{"role":"tool","content":"Error: no such tool","tool_call_id":"t1_2"}]})");
+  CHECK(encoded(asked) ==
+        R"({"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[)"
+        R"({"id":"t1","type":"function","function":{"name":"f","arguments":"{}"}},)"
+        R"({"id":"t1_2","type":"function","function":{"name":"get_weather","arguments":"{}"}}]},)"
+        R"({"role":"tool","content":"one","tool_call_id":"t1"},{"role":"tool","content":"Error: no such tool",)"
+        R"("tool_call_id":"t1_2"}]})");
 }
 
 TEST_CASE("the members of an opaque block go into the assistant's message") {

@@ -44,7 +44,8 @@ TEST_CASE("a plain answer of every kind of block") {
   const answer_of one(with_content(
       R"({"type":"thinking","thinking":"Hm \"x\"","signature":"Eq=="},{"type":"redacted_thinking","data":"Em=="},)"
       R"({"type":"text","text":"Let me \u20ac"},{"type":"tool_use","id":"toolu_1","name":"f","input":{"a": [1, 2]}},)"
-      R"({"type":"tool_use","id":"toolu_2","name":"g","input":{}},{"type":"web_search_tool_result","tool_use_id":"s","content":[]})",
+      R"({"type":"tool_use","id":"toolu_2","name":"g","input":{}},{"type":"web_search_tool_result","tool_use_id":"s",)"
+      R"("content":[]})",
       R"("stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":20,"output_tokens":7})"));
   CHECK(one.from.story() ==
         "reasoning Hm \"x\"\n"
@@ -101,8 +102,10 @@ TEST_CASE("tools 10: no input at all is an empty object") {
 
 TEST_CASE("input that comes with the start holds only when no pieces come") {
   const auto from = streamed(
-      {R"({"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{"n":1}}})",
-       R"({"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"b","name":"g","input":{"n":2}}})",
+      {R"({"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{)"
+       R"("n":1}}})",
+       R"({"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"b","name":"g","input":{)"
+       R"("n":2}}})",
        R"({"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"n\":"}})",
        R"({"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"3}"}})"});
   REQUIRE(from.answer().tool_calls.size() == 2);
@@ -141,8 +144,10 @@ TEST_CASE("blocks that begin twice, deltas without a block, and indices that are
       {R"({"type":"content_block_delta","index":9,"delta":{"type":"text_delta","text":"a"}})",
        R"({"type":"content_block_start","content_block":{"type":"text","text":"b"}})",
        R"({"type":"content_block_delta","delta":{"type":"text_delta","text":"c"}})", R"({"type":"content_block_stop"})",
-       R"({"type":"content_block_start","index":5,"content_block":{"type":"tool_use","id":"x","name":"f","input":{"n":1}}})",
-       R"({"type":"content_block_start","index":5,"content_block":{"type":"tool_use","id":"y","name":"g","input":{"n":2}}})",
+       R"({"type":"content_block_start","index":5,"content_block":{"type":"tool_use","id":"x","name":"f","input":{)"
+       R"("n":1}}})",
+       R"({"type":"content_block_start","index":5,"content_block":{"type":"tool_use","id":"y","name":"g","input":{)"
+       R"("n":2}}})",
        R"({"type":"content_block_stop","index":77})",
        R"({"type":"content_block_delta","index":8,"delta":{"type":"signature_delta","signature":"s"}})"});
   CHECK(from.answer().text == "abc");
@@ -166,8 +171,8 @@ TEST_CASE("what is not known is skipped, or kept as it came") {
 
 TEST_CASE("usage 2: the output is a total, and the input all three figures") {
   test::reading from(dialect::anthropic_messages);
-  from.event(
-      R"({"type":"message_start","message":{"usage":{"input_tokens":25,"cache_creation_input_tokens":3,"cache_read_input_tokens":7,"output_tokens":1}}})");
+  from.event(R"({"type":"message_start","message":{"usage":{"input_tokens":25,"cache_creation_input_tokens":3,)"
+             R"("cache_read_input_tokens":7,"output_tokens":1}}})");
   // The prompt's figures are told before there is any output.
   CHECK(from.usage() == usage_report{35, std::nullopt, 7, 0, 3});
   from.event(R"({"type":"message_delta","delta":{},"usage":{"output_tokens":9}})");

@@ -35,11 +35,12 @@ TEST_CASE("a plain conversation") {
   request asked("m");
   asked.system("Be brief.").user("Hi").assistant("Hello.").user("Why?");
   asked.limit_output(10).with_temperature(0.5).stop_at("END").on_behalf_of("u1");
-  CHECK(
-      encoded(asked, {.streamed = true, .ask_usage = true}) ==
-      R"({"model":"m","max_tokens":10,"system":"Be brief.","messages":[{"role":"user","content":[{"type":"text","text":"Hi"}]},)"
-      R"({"role":"assistant","content":[{"type":"text","text":"Hello."}]},{"role":"user","content":[{"type":"text","text":"Why?"}]}],)"
-      R"("temperature":0.5,"stop_sequences":["END"],"metadata":{"user_id":"u1"},"stream":true})");
+  CHECK(encoded(asked, {.streamed = true, .ask_usage = true}) ==
+        R"({"model":"m","max_tokens":10,"system":"Be brief.","messages":[{"role":"user","content":[{"type":"text",)"
+        R"("text":"Hi"}]},)"
+        R"({"role":"assistant","content":[{"type":"text","text":"Hello."}]},{"role":"user","content":[{"type":"text",)"
+        R"("text":"Why?"}]}],)"
+        R"("temperature":0.5,"stop_sequences":["END"],"metadata":{"user_id":"u1"},"stream":true})");
 }
 
 TEST_CASE("a limit on output is always sent") {
@@ -72,21 +73,23 @@ TEST_CASE("tools 10: the results of a turn are one message, before any text") {
   answer.tool_calls.emplace_back("t2", "g", "");
   request asked("m");
   asked.user("x").assistant(answer).tool_result("t1", "one").user("And hurry.").tool_result("t2", "it broke", true);
-  CHECK(
-      conversation(asked) ==
-      R"([{"role":"user","content":[{"type":"text","text":"x"}]},{"role":"assistant","content":[{"type":"text","text":"Let me look."},)"
-      R"({"type":"tool_use","id":"t1","name":"f","input":{"a":1}},{"type":"tool_use","id":"t2","name":"g","input":{}}]},)"
-      R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"one"},)"
-      R"({"type":"tool_result","tool_use_id":"t2","content":"it broke","is_error":true},{"type":"text","text":"And hurry."}]}])");
+  CHECK(conversation(asked) ==
+        R"([{"role":"user","content":[{"type":"text","text":"x"}]},{"role":"assistant","content":[{"type":"text",)"
+        R"("text":"Let me look."},)"
+        R"({"type":"tool_use","id":"t1","name":"f","input":{"a":1}},{"type":"tool_use","id":"t2","name":"g","input":{)"
+        R"(}}]},)"
+        R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"one"},)"
+        R"({"type":"tool_result","tool_use_id":"t2","content":"it broke","is_error":true},{"type":"text",)"
+        R"("text":"And hurry."}]}])");
 }
 
 TEST_CASE("neighbours of one role are one message, and an answer that says nothing is none") {
   request asked("m");
   asked.user("a").user("b").assistant("").user("c").assistant("d").assistant("e");
-  CHECK(
-      conversation(asked) ==
-      R"([{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"},{"type":"text","text":"c"}]},)"
-      R"({"role":"assistant","content":[{"type":"text","text":"d"},{"type":"text","text":"e"}]}])");
+  CHECK(conversation(asked) ==
+        R"([{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"},{"type":"text",)"
+        R"("text":"c"}]},)"
+        R"({"role":"assistant","content":[{"type":"text","text":"d"},{"type":"text","text":"e"}]}])");
 }
 
 TEST_CASE("thoughts are handed back first, as they came") {

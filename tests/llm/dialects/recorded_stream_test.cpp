@@ -27,6 +27,7 @@ constexpr recording recordings[] = {
     {"chat_pairs", dialect::openai_chat},
     {"chat_error", dialect::openai_chat},
     {"responses_text", dialect::openai_responses},
+    {"responses_tools", dialect::openai_responses},
     {"responses_reasoning", dialect::openai_responses},
     {"responses_incomplete", dialect::openai_responses},
     {"responses_failed", dialect::openai_responses},

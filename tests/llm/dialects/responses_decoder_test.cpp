@@ -36,12 +36,16 @@ test::reading streamed(std::initializer_list<const char*> events) {
 
 TEST_CASE("a plain answer of every kind of item") {
   const answer_of one(with_output(
-      R"({"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"One."},{"type":"summary_text","text":"Two."}],"encrypted_content":"gA"},)"
+      R"({"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"One."},{"type":"summary_text",)"
+      R"("text":"Two."}],"encrypted_content":"gA"},)"
       R"({"type":"web_search_call","id":"ws_1","status":"completed"},)"
-      R"({"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"Hi \u20ac","annotations":[{"text":1}]},{"type":"output_text","text":"!"},{"type":"refusal","refusal":"no"}]},)"
-      R"({"type":"function_call","id":"fc_1","call_id":"call_1","name":"f","arguments":"{\"a\":1}","status":"completed"},)"
+      R"({"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"Hi \u20ac",)"
+      R"("annotations":[{"text":1}]},{"type":"output_text","text":"!"},{"type":"refusal","refusal":"no"}]},)"
+      R"({"type":"function_call","id":"fc_1","call_id":"call_1","name":"f","arguments":"{\"a\":1}",)"
+      R"("status":"completed"},)"
       R"({"type":"function_call","id":"fc_2","name":"g","arguments":""})",
-      R"("status":"completed","usage":{"input_tokens":36,"input_tokens_details":{"cached_tokens":30},"output_tokens":87,"output_tokens_details":{"reasoning_tokens":64},"total_tokens":123})"));
+      R"("status":"completed","usage":{"input_tokens":36,"input_tokens_details":{"cached_tokens":30},)"
+      R"("output_tokens":87,"output_tokens_details":{"reasoning_tokens":64},"total_tokens":123})"));
   CHECK(one.from.story() ==
         "reasoning One.\n"
         "reasoning \\n\\n\n"
@@ -84,8 +88,7 @@ TEST_CASE("the endings of a plain answer") {
   REQUIRE(cancelled.from.why.has_value());
   CHECK(cancelled.from.why->is(errc::provider_failed));
   CHECK(cancelled.from.why->provider_code == "cancelled");
-  CHECK(cancelled.from.why->message() ==
-        "the provider cancelled the response before it was whole; what came is kept");
+  CHECK(cancelled.from.why->message() == "the provider cancelled the response before it was whole; what came is kept");
   const answer_of waiting(with_output("", R"("status":"queued")"));
   REQUIRE(waiting.from.why.has_value());
   CHECK(waiting.from.why->is(errc::protocol_error));
@@ -101,10 +104,9 @@ TEST_CASE("the endings of a stream") {
   CHECK(of(R"({"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"m"}}})")
             .why->is(errc::provider_failed));
   CHECK(of(R"({"type":"response.failed","response":{"status":"failed"}})").why->is(errc::provider_failed));
-  for (const char* ending :
-       {R"({"type":"response.cancelled","response":{"status":"cancelled"}})", R"({"type":"response.cancelled"})",
-        R"({"type":"response.cancelled","response":{}})",
-        R"({"type":"response.completed","response":{"status":"cancelled"}})"}) {
+  for (const char* ending : {R"({"type":"response.cancelled","response":{"status":"cancelled"}})",
+                             R"({"type":"response.cancelled"})", R"({"type":"response.cancelled","response":{}})",
+                             R"({"type":"response.completed","response":{"status":"cancelled"}})"}) {
     CAPTURE(ending);
     const auto cancelled =
         streamed({R"({"type":"response.output_text.delta","output_index":0,"delta":"half"})", ending});
@@ -130,27 +132,33 @@ TEST_CASE("an event is known by its type, else by its name") {
 }
 
 TEST_CASE("what only comes whole is taken whole, and nothing is taken twice") {
-  const auto done_only = streamed(
-      {R"({"type":"response.output_text.done","item_id":"m","output_index":0,"text":"whole"})",
-       R"({"type":"response.output_item.done","output_index":0,"item":{"type":"message","id":"m","content":[{"type":"output_text","text":"whole"}]}})",
-       completed});
+  const auto done_only =
+      streamed({R"({"type":"response.output_text.done","item_id":"m","output_index":0,"text":"whole"})",
+                R"({"type":"response.output_item.done","output_index":0,"item":{"type":"message","id":"m","content":[{)"
+                R"("type":"output_text","text":"whole"}]}})",
+                completed});
   CHECK(done_only.answer().text == "whole");
   const auto item_only = streamed(
-      {R"({"type":"response.output_item.done","output_index":0,"item":{"type":"message","id":"m","content":[{"type":"refusal","refusal":"no"}]}})",
-       R"({"type":"response.output_item.done","output_index":1,"item":{"type":"function_call","id":"f","call_id":"c","name":"g","arguments":"{\"a\":1}"}})",
+      {R"({"type":"response.output_item.done","output_index":0,"item":{"type":"message","id":"m","content":[{)"
+       R"("type":"refusal","refusal":"no"}]}})",
+       R"({"type":"response.output_item.done","output_index":1,"item":{"type":"function_call","id":"f","call_id":"c",)"
+       R"("name":"g","arguments":"{\"a\":1}"}})",
        completed});
   CHECK(item_only.answer().refusal == "no");
   CHECK(item_only.answer().tool_calls.at(0).arguments == R"({"a":1})");
   const auto end_only = streamed(
-      {R"({"type":"response.completed","response":{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"late"}]}]}})"});
+      {R"({"type":"response.completed","response":{"status":"completed","output":[{"type":"message","content":[{)"
+       R"("type":"output_text","text":"late"}]}]}})"});
   CHECK(end_only.answer().text == "late");
   CHECK(end_only.told() == "text late\n");
 }
 
 TEST_CASE("tools 1, 2: arguments in fragments, by place or by item") {
   const auto from = streamed(
-      {R"({"type":"response.output_item.added","output_index":2,"item":{"type":"function_call","id":"f2","call_id":"c2","name":"g","arguments":""}})",
-       R"({"type":"response.output_item.added","output_index":1,"item":{"type":"function_call","id":"f1","call_id":"c1","name":"f","arguments":""}})",
+      {R"({"type":"response.output_item.added","output_index":2,"item":{"type":"function_call","id":"f2",)"
+       R"("call_id":"c2","name":"g","arguments":""}})",
+       R"({"type":"response.output_item.added","output_index":1,"item":{"type":"function_call","id":"f1",)"
+       R"("call_id":"c1","name":"f","arguments":""}})",
        R"({"type":"response.function_call_arguments.delta","item_id":"f1","delta":"{\"x\":\"\ud83d"})",
        R"({"type":"response.function_call_arguments.delta","output_index":2,"delta":"{\"y\""})",
        R"({"type":"response.function_call_arguments.delta","item_id":"f1","output_index":1,"delta":"\ude00\"}"})",
@@ -167,10 +175,12 @@ TEST_CASE("tools 1, 2: arguments in fragments, by place or by item") {
 }
 
 TEST_CASE("tools 6: arguments that were cut off") {
-  const auto from = streamed(
-      {R"({"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"f","call_id":"c","name":"g"}})",
-       R"({"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"x\":"})",
-       R"({"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}})"});
+  const auto from =
+      streamed({R"({"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"f",)"
+                R"("call_id":"c","name":"g"}})",
+                R"({"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"x\":"})",
+                R"({"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{)"
+                R"("reason":"max_output_tokens"}}})"});
   CHECK(from.answer().finish == finish_reason::length);
   REQUIRE(from.answer().tool_calls.size() == 1);
   CHECK_FALSE(from.answer().tool_calls[0].valid);

@@ -74,13 +74,13 @@ TEST_CASE("pictures, files and parts of the dialect's own") {
   result.tool_call_id = "c1";
   result.parts.push_back(content_part::image("image/png", "AAAA"));
   asked.add(result);
-  CHECK(
-      field(asked, "input") ==
-      R"([{"type":"message","role":"user","content":[{"type":"input_text","text":"Look:"},)"
-      R"({"type":"input_image","image_url":"https://x.test/a.png"},{"type":"input_image","image_url":"data:image/png;base64,AAAA"},)"
-      R"({"type":"input_file","filename":"a.pdf","file_data":"data:application/pdf;base64,CCCC"},)"
-      R"({"type":"input_file","file_id":"f1"}]},{"type":"function_call_output","call_id":"c1","output":)"
-      R"([{"type":"input_text","text":"see"},{"type":"input_image","image_url":"data:image/png;base64,AAAA"}]}])");
+  CHECK(field(asked, "input") ==
+        R"([{"type":"message","role":"user","content":[{"type":"input_text","text":"Look:"},)"
+        R"({"type":"input_image","image_url":"https://x.test/a.png"},{"type":"input_image",)"
+        R"("image_url":"data:image/png;base64,AAAA"},)"
+        R"({"type":"input_file","filename":"a.pdf","file_data":"data:application/pdf;base64,CCCC"},)"
+        R"({"type":"input_file","file_id":"f1"}]},{"type":"function_call_output","call_id":"c1","output":)"
+        R"([{"type":"input_text","text":"see"},{"type":"input_image","image_url":"data:image/png;base64,AAAA"}]}])");
 }
 
 TEST_CASE("tools are flat, and say whether they are strict") {
@@ -88,10 +88,10 @@ TEST_CASE("tools are flat, and say whether they are strict") {
   strict.strict = true;
   request asked =
       question().with_tool(tool("f", "does f", R"({"type":"object"})")).with_tool(strict).one_call_at_a_time();
-  CHECK(
-      field(asked, "tools") ==
-      R"([{"type":"function","name":"f","description":"does f","parameters":{"type":"object"},"strict":false},)"
-      R"({"type":"function","name":"g","description":"does g","parameters":{"type":"object","properties":{}},"strict":true}])");
+  CHECK(field(asked, "tools") ==
+        R"([{"type":"function","name":"f","description":"does f","parameters":{"type":"object"},"strict":false},)"
+        R"({"type":"function","name":"g","description":"does g","parameters":{"type":"object","properties":{}},)"
+        R"("strict":true}])");
   CHECK(field(asked, "parallel_tool_calls") == "false");
   CHECK(field(request(asked).choose(tool_choice::required), "tool_choice") == "\"required\"");
   CHECK(field(request(asked).choose(tool_choice::none), "tool_choice") == "\"none\"");

@@ -35,11 +35,10 @@ TEST_CASE("each status is its kind of error") {
 }
 
 TEST_CASE("the provider's words are quoted, with the status before them") {
-  CHECK(
-      of(404,
-         R"({"error":{"message":"The model 'x' does not exist","type":"invalid_request_error","code":"model_not_found"}})")
-          .message() ==
-      "the provider refused the request (404 invalid_request_error model_not_found): The model 'x' does not exist");
+  CHECK(of(404, R"({"error":{"message":"The model 'x' does not exist","type":"invalid_request_error",)"
+                R"("code":"model_not_found"}})")
+            .message() ==
+        "the provider refused the request (404 invalid_request_error model_not_found): The model 'x' does not exist");
   CHECK(of(500, R"({"error":"out of memory"})").message() == "the provider failed (500): out of memory");
   CHECK(of(422, R"({"detail":[{"loc":["body"],"msg":"field required"}]})").message() ==
         R"(the provider refused the request (422): [{"loc":["body"],"msg":"field required"}])");
@@ -143,13 +142,16 @@ TEST_CASE("a 429 is what its code says") {
 }
 
 TEST_CASE("a conversation that is too long") {
-  for (
-      const char* body :
-      {R"({"error":{"message":"m","type":"invalid_request_error","code":"context_length_exceeded"}})",
-       R"({"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}})",
-       R"({"type":"error","error":{"type":"invalid_request_error","message":"input length and `max_tokens` exceed context limit: 1 + 2 > 2"}})",
-       R"({"object":"error","message":"This model's maximum context length is 4096 tokens.","type":"BadRequestError","code":400})",
-       R"({"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}})"}) {
+  for (const char* body :
+       {R"({"error":{"message":"m","type":"invalid_request_error","code":"context_length_exceeded"}})",
+        R"({"type":"error","error":{"type":"invalid_request_error",)"
+        R"("message":"prompt is too long: 210000 tokens > 200000 maximum"}})",
+        R"({"type":"error","error":{"type":"invalid_request_error",)"
+        R"("message":"input length and `max_tokens` exceed context limit: 1 + 2 > 2"}})",
+        R"({"object":"error","message":"This model's maximum context length is 4096 tokens.","type":"BadRequestError",)"
+        R"("code":400})",
+        R"({"error":{"code":400,"message":"the request exceeds the available context size",)"
+        R"("type":"exceed_context_size_error"}})"}) {
     CAPTURE(body);
     CHECK(of(400, body).is(errc::context_too_long));
     CHECK(failure_of_json(body, "").is(errc::context_too_long));
@@ -159,12 +161,12 @@ TEST_CASE("a conversation that is too long") {
 }
 
 TEST_CASE("what the filter turned away") {
-  for (
-      const char* body :
-      {R"({"error":{"message":"m","code":"content_filter","status":400}})",
-       R"({"error":{"message":"m","code":"content_policy_violation"}})",
-       R"({"error":{"message":"m","type":"x","code":null,"innererror":{"code":"ResponsibleAIPolicyViolation"}}})",
-       R"({"type":"error","error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"}})"}) {
+  for (const char* body :
+       {R"({"error":{"message":"m","code":"content_filter","status":400}})",
+        R"({"error":{"message":"m","code":"content_policy_violation"}})",
+        R"({"error":{"message":"m","type":"x","code":null,"innererror":{"code":"ResponsibleAIPolicyViolation"}}})",
+        R"({"type":"error","error":{"type":"invalid_request_error",)"
+        R"("message":"Output blocked by content filtering policy"}})"}) {
     CAPTURE(body);
     CHECK(of(400, body).is(errc::content_filtered));
   }
@@ -197,7 +199,8 @@ TEST_CASE("errors of Responses, flat and inside the response") {
   CHECK(failure_of_json(R"({"type":"error","code":"rate_limit_exceeded","message":"m","sequence_number":3})", "")
             .is(errc::rate_limited));
   const failure failed = failure_of_json(
-      R"({"type":"response.failed","response":{"id":"r","status":"failed","error":{"code":"server_error","message":"m"}}})",
+      R"({"type":"response.failed","response":{"id":"r","status":"failed","error":{"code":"server_error",)"
+      R"("message":"m"}}})",
       "");
   CHECK(failed.is(errc::provider_failed));
   CHECK(failed.provider_code == "server_error");
@@ -227,4 +230,39 @@ TEST_CASE("the exchange's name, in whatever header, and in the body at last") {
   }
   CHECK(failure_of_status(500, {}, R"({"request_id":"b1"})", "").request_id == "b1");
   CHECK(failure_of_status(500, {}, R"({"request_id":"sk-secret"})", "sk-secret").request_id == "[key]");
+}
+
+TEST_CASE("an error of any size is read to a bound, and one that is cut off as far as it goes") {
+  // The message is what is long, as a rule.
+  const std::string large = R"({"type":"error","error":{"type":"overloaded_error","message":")" +
+                            std::string(std::size_t{1} << 20, 'm') + R"("}})";
+  const failure cut = failure_of_json(large, "");
+  CHECK(cut.is(errc::overloaded));
+  CHECK(cut.provider_code == "overloaded_error");
+  CHECK(cut.message().size() < 500);
+  CHECK(cut.message().find("mmm...") != std::string::npos);
+  // Millions of values, or of levels, that nobody looks at.
+  for (const char* piece : {"1,", "[", "{\"a\":", "\"\","}) {
+    CAPTURE(piece);
+    std::string many = R"({"error":{"code":"rate_limit_exceeded","message":"slow","param":[)";
+    for (int n = 0; n < 1'000'000; ++n) many += piece;
+    const failure failed = failure_of_json(many, "");
+    CHECK(failed.message().size() < 500);
+    CHECK(failed.message().find("slow") != std::string::npos);
+  }
+  const std::string whole =
+      R"({"error":{"code":"rate_limit_exceeded","message":"a\u00e9\n\"b\"","param":[1,{"x":"]}"}]}})";
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    const failure failed = failure_of_json(whole.substr(0, length), "");
+    CAPTURE(length);
+    const bool code_is_there = length > std::string(R"({"error":{"code":"rate_limit_exceeded)").size();
+    const bool message_is_begun = length > whole.find("a\\u00e9");
+    if (code_is_there && message_is_begun && length < whole.find(R"(,"param")")) CHECK(failed.is(errc::rate_limited));
+    CHECK(failed.message().size() < 500);
+  }
+  CHECK(failure_of_json(R"({"error":{"code":"rate_limit_exceeded","message":"a\u00)", "").message() ==
+        "the provider asks to slow down (rate_limit_exceeded): a");
+  CHECK(failure_of_json(R"({"error":{"code":"rate_limit_exceeded","message":"a\)", "").message() ==
+        "the provider asks to slow down (rate_limit_exceeded): a");
+  CHECK(failure_of_json(R"({"error":{"code":"rate_limit_exceeded"]})", "").is(errc::provider_failed));
 }

@@ -141,7 +141,8 @@ TEST_CASE("what is no plain answer is told, not lost") {
   CHECK(refused->value->error().partial->refusal == "No.");
 
   f.transport.add(plain(
-      R"({"choices":[{"message":{"content":null,"tool_calls":[{"id":"t","type":"function","function":{"name":"f","arguments":"{}"}}]},)"
+      R"({"choices":[{"message":{"content":null,"tool_calls":[{"id":"t","type":"function","function":{"name":"f",)"
+      R"("arguments":"{}"}}]},)"
       R"("finish_reason":"tool_calls"}]})"));
   const auto calls = f.start(f.caller.ask("m", "Why?"));
   REQUIRE(calls->value);

@@ -22,7 +22,8 @@ std::string run(std::string_view text, std::size_t step) {
     }
     if (!*event) return false;
     if ((*event)->data.size() > limit) std::abort();
-    for (const auto part : {(*event)->type, (*event)->data, (*event)->id}) seen += std::to_string(part.size()) + ':' + std::string(part);
+    for (const auto part : {(*event)->type, (*event)->data, (*event)->id})
+      seen += std::to_string(part.size()) + ':' + std::string(part);
     seen += (*event)->unterminated ? '~' : '.';
     return true;
   };

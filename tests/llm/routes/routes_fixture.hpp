@@ -24,7 +24,7 @@ inline policy wide(std::int64_t slots = 8) {
   return rules;
 }
 
-class routes_fixture {
+class routes_fixture : public loop_fixture {
  public:
   enum class gates { one, one_each };
 
@@ -45,42 +45,12 @@ class routes_fixture {
     }
   }
 
-  testing::manual_time_source time;
-  asio::io_context loop{1};
   std::vector<std::unique_ptr<server>> servers;
 
   [[nodiscard]] testing::scripted_transport& at(std::size_t number) { return servers[number]->transport; }
   [[nodiscard]] client& caller(std::size_t number) { return *servers[number]->caller; }
   [[nodiscard]] bulkhead& gate(std::size_t number) { return caller(number).gate(); }
-  [[nodiscard]] instant in(duration length) { return after(time.now(), length); }
   [[nodiscard]] std::size_t asked(std::size_t number) { return at(number).requests().size(); }
-
-  void run() {
-    loop.restart();
-    loop.poll();
-  }
-  void advance(duration length) {
-    time.advance(length);
-    run();
-  }
-
-  template <typename T>
-  std::shared_ptr<started<expected<T, failure>>> start(asio::awaitable<expected<T, failure>> what) {
-    using result = expected<T, failure>;
-    auto state = std::make_shared<started<result>>();
-    asio::co_spawn(loop, hold(std::move(what), state),
-                   asio::bind_cancellation_slot(state->cancel.slot(), [state](std::exception_ptr thrown) {
-                     state->ended = true;
-                     state->thrown = thrown;
-                   }));
-    run();
-    return state;
-  }
-  template <typename State>
-  void cancel(State& state) {
-    state->cancel.emit(asio::cancellation_type::terminal);
-    run();
-  }
 
   /// Nothing is held, nothing waits, no exchange is open, anywhere.
   [[nodiscard]] bool idle() const {
@@ -89,13 +59,6 @@ class routes_fixture {
       if (all.in_flight != 0 || all.held.tokens != 0 || all.waiting != 0 || each->transport.open() != 0) return false;
     }
     return true;
-  }
-
- private:
-  template <typename Result>
-  static asio::awaitable<void> hold(asio::awaitable<Result> what, std::shared_ptr<started<Result>> state) {
-    auto result = co_await std::move(what);
-    state->value.emplace(std::move(result));
   }
 };
 
