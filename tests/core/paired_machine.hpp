@@ -76,6 +76,12 @@ class paired_machine {
       ++seen_.passed;
       return std::nullopt;
     }
+    // One who joins sets others in motion, and finds the place of one who went.
+    const bool others_went = effects_.list.size() > 1 || (effects_.list.size() == 1 && answer == effects_.list.end());
+    if (!told && !refused && !at_once && others_went && told.error().reason == reason::queue_full) {
+      ++seen_.passed;
+      return std::nullopt;
+    }
     // One more arrival may be what begins or ends an overload, and with it the order by which the wait is estimated.
     const reason foretold_why = told ? reason::none : told.error().reason;
     if (!at_once && (foretold_why == reason::infeasible || (late && foretold_why == reason::none))) {
