@@ -34,7 +34,8 @@ std::uint32_t fair_queue::resume_one(instant now) {
 void fair_queue::correct(std::uint32_t index, std::int64_t reserved, std::int64_t used) {
   flow& which = flows_[index];
   const std::uint64_t back = charge(which, reserved);
-  const std::uint64_t more = charge(which, used);
+  const std::int64_t most = std::max(always_believed, believed_times * std::clamp<std::int64_t>(reserved, 1, largest));
+  const std::uint64_t more = charge(which, std::min(used, most));
   const std::uint64_t old = which.finish;
   which.finish = more >= back ? old + (more - back) : old - std::min(old, back - more);
   // One that waits behind its own work moves with it; one that starts at the present of its class does not.

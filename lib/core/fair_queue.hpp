@@ -44,8 +44,8 @@ static_assert(sizeof(flow) == 64);
 /// that was idle starts at the present virtual time: it brings no credit.
 ///
 /// While two flows i and j both wait, what they have been served differs, each divided by its weight, by at most
-/// `c_max / w_i + c_max / w_j`, where `c_max` is the largest cost of a piece of work. O(log flows); 64 bits last for 2.8e14
-/// tokens of a class.
+/// `c_max / w_i + c_max / w_j`, where `c_max` is the largest cost of a piece of work. O(log flows); 64 bits last
+/// for 2.8e14 tokens of a class.
 class fair_queue {
  public:
   fair_queue() noexcept;
@@ -76,7 +76,9 @@ class fair_queue {
   [[nodiscard]] instant next_resume() const noexcept { return paused_.empty() ? never : paused_.front().until; }
   /// Work of `tokens` starts, whether it waited or not.
   void serve(std::uint32_t index, std::int64_t tokens);
-  /// What was charged as `reserved` has turned out to be `used`.
+  /// What was charged as `reserved` has turned out to be `used`; which is believed up to sixteen times what was
+  /// reserved or a million tokens (2^20), whichever is more: no piece of work takes as much, and one report that is out
+  /// of its mind must not put a tenant behind all others for ever.
   void correct(std::uint32_t index, std::int64_t reserved, std::int64_t used);
 
   /// Whose turn it is in class `c`; `nowhere` when nobody waits.
@@ -141,6 +143,8 @@ class fair_queue {
   }
 
   static constexpr std::int64_t largest = std::int64_t{1} << 40;
+  static constexpr std::int64_t always_believed = std::int64_t{1} << 20;
+  static constexpr std::int64_t believed_times = 16;
 
   slab<flow, &flow::place> flows_;
   std::array<one_class, max_workloads> classes_;
