@@ -34,20 +34,20 @@ simdjson::error_code find(simdjson::ondemand::object& from, std::string_view key
 
 simdjson::error_code json_decoder::open(std::string_view& text, simdjson::ondemand::document& into) {
   strings_.forget();
-  const auto iterate = [this, &text, &into]() -> simdjson::error_code {
-    // Left to itself the parser would allocate anew for each event that is a byte longer than all before.
-    if (parser_.capacity() < text.size()) {
-      if (const auto error = parser_.allocate(std::bit_ceil(std::max(text.size(), least_capacity)))) return error;
-    }
-    return parser_.iterate(text.data(), text.size(), text.size() + simdjson::SIMDJSON_PADDING).get(into);
-  };
-  const auto error = iterate();
-  if (error != simdjson::UTF8_ERROR) return error;
+  // Left to itself the parser would allocate anew for each event that is a byte longer than all before.
+  if (parser_.capacity() < text.size()) {
+    if (const auto error = parser_.allocate(std::bit_ceil(std::max(text.size(), least_capacity)))) return error;
+  }
+  const auto error = parser_.iterate(text.data(), text.size(), text.size() + simdjson::SIMDJSON_PADDING).get(into);
+  return error == simdjson::UTF8_ERROR ? open_decoded(text, into) : error;
+}
+
+simdjson::error_code json_decoder::open_decoded(std::string_view& text, simdjson::ondemand::document& into) {
   decoded_ = decoded_utf8(text);
   const std::size_t size = decoded_.size();
   decoded_.append(simdjson::SIMDJSON_PADDING, '\0');
   text = std::string_view(decoded_).substr(0, size);
-  return iterate();
+  return open(text, into);
 }
 
 failure json_decoder::broken(std::string_view text, simdjson::error_code why) const {

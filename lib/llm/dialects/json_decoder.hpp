@@ -92,6 +92,7 @@ class json_decoder : public answer_decoder {
  private:
   /// `json`: set to a copy when it is not UTF-8.
   simdjson::error_code open(std::string_view& json, simdjson::ondemand::document& into);
+  simdjson::error_code open_decoded(std::string_view& json, simdjson::ondemand::document& into);
   [[nodiscard]] failure told() const;
   void end_texts();
   void hand_out(stream_event::kind which, std::size_t from);

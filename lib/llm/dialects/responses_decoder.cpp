@@ -22,14 +22,14 @@ expected<bool, failure> responses_decoder::event(const sse_event& from, std::vec
   if (!is_worth_reading(from)) return false;
   auto done = read(from.data, out, [&](object top) { return read_event(top, from.data, from.type); });
   if (!done) return unexpected<failure>(std::move(done).error());
-  if (auto why = cancelled()) return unexpected<failure>(*std::move(why));
+  if (cancelled_) return unexpected<failure>(cancelled());
   return over_;
 }
 
 expected<void, failure> responses_decoder::document(std::string_view json, std::vector<stream_event>& out) {
   auto done = read(json, out, [this](object top) { return read_response(top, {}, true); });
   if (!done) return done;
-  if (auto why = cancelled()) return unexpected<failure>(*std::move(why));
+  if (cancelled_) return unexpected<failure>(cancelled());
   if (!output_seen_) return unexpected<failure>(holds_no("output", json));
   if (!unfinished_) {
     if (finished()) return {};
@@ -40,8 +40,7 @@ expected<void, failure> responses_decoder::document(std::string_view json, std::
       call_phase::answering));
 }
 
-std::optional<failure> responses_decoder::cancelled() const {
-  if (!cancelled_) return std::nullopt;
+failure responses_decoder::cancelled() {
   failure why(errc::provider_failed, "the provider cancelled the response before it was whole; what came is kept",
               call_phase::answering);
   why.provider_code = "cancelled";

@@ -57,8 +57,7 @@ class responses_decoder final : public json_decoder {
   void add_words(const words& said, std::string_view type);
   void add_arguments(std::int64_t place, std::string_view text, bool whole);
   void begin_thought();
-  /// That a response was cancelled, if it was.
-  [[nodiscard]] std::optional<failure> cancelled() const;
+  [[nodiscard]] static failure cancelled();
   void finish_with(std::string_view status, std::string_view reason, std::string_view json);
   /// The place in the output, which is its item's.
   std::int64_t place_of(std::optional<std::int64_t> index, std::string_view item_id);
