@@ -191,7 +191,11 @@ asio::awaitable<void> tool_turn::perform(tool_turn& self, call& what) {
     self.tasks_->notify();
     auto admitted = co_await tool.places(self.tools_->gate()).admit(*what.scope);
     if (!admitted) {
-      write(what, outcome_of(admitted.error()), admitted.error().message());
+      if (self.run_->gate().now() >= self.deadline_) {
+        write_stopped(what, stop::run_time);
+      } else {
+        write(what, outcome_of(admitted.error()), admitted.error().message());
+      }
       co_return;
     }
     place.emplace(*std::move(admitted));
