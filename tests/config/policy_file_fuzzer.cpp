@@ -1,4 +1,4 @@
-// Any bytes as a policy: read or refused in one line, and what was read is the same when it is written out and read again.
+// Any bytes as a policy: read, or refused in one line; what was read is the same when it is written and read again.
 #include <sluice/config/policy_file.hpp>
 
 #include <cstdint>

@@ -15,9 +15,9 @@ namespace sluice::llm {
 /// them is there.
 ///
 /// Anthropic's limits are of a minute. Others are as a rule, and other windows are told by their resets. What is there
-/// again only after more than a minute is of a longer window, a day's as a rule, which cannot be kept as a rate: nothing
-/// is said of that axis. What is there again long before a minute's share of it could be is of a shorter window, or of
-/// the end of one: the limit is then the most that it can be in a minute, all of it in each such time.
+/// again only after more than a minute is of a longer window, a day's as a rule, which cannot be kept as a rate:
+/// nothing is said of that axis. What is there again long before a minute's share of it could be is of a shorter
+/// window, or of the end of one: the limit is then the most that it can be in a minute, all of it in each such time.
 ///
 /// A reset is a length (`6m0s`, `20ms`, `17.5s`), seconds, or an instant: RFC 3339, an HTTP date, or seconds or
 /// milliseconds since 1970, seen from the server's own `date` header; the local clock plays no part. What cannot be
