@@ -240,6 +240,31 @@ TEST_CASE("runs are paid for under the other policy too") {
   CHECK(found->changed_total == 0);
 }
 
+TEST_CASE("runs are charged under the other policy too, whatever they are called there") {
+  std::string log;
+  core::event_log_writer writer(log);
+  core::admission machine(policy({1, 10'000}));
+  machine.record(&writer);
+  core::effects out;
+  const auto at = [](int second) { return instant{} + std::chrono::seconds(second); };
+  // Its place is another's when it is closed with nothing under way, which depends on the policy.
+  const run_id early = machine.open_run({}, at(0)).value();
+  const auto first = machine.arrive({.cost = {100, 50, 1}}, at(0), out);
+  const auto second = machine.arrive({.cost = {100, 50, 1}, .run = early}, at(1), out);
+  machine.close_run(early, at(2), out);
+  const run_id task = machine.open_run({.limit = {.tokens = 300}}, at(3)).value();
+  CHECK(machine.charge_run(task, {.tokens = 250}, at(4), out));
+  machine.finish(first, core::ending::released, usage{50, 50}, at(5), out);
+  CHECK(!machine.finish(second, core::ending::released, usage{50, 50}, at(6), out));
+  CHECK(machine.arrive({.cost = {100, 50, 1}, .run = task}, at(7), out) == core::request_id{});
+  writer.end();
+  // With two slots the second one runs when its run is closed, and for longer than until the next is opened.
+  const auto found = sim::compare(log, policy({2, 10'000}), exact);
+  REQUIRE(found);
+  CHECK(found->all.now.started == 2);
+  CHECK(found->all.now.refused_for[static_cast<std::size_t>(reason::budget_exhausted)] == 1);
+}
+
 TEST_CASE("classes are matched by name, and none may be missing") {
   policy wide({4, 4'000});
   const workload evals = wide.add_class(class_policy("evals"));
