@@ -93,7 +93,8 @@ class search {
     const json* rules = &node;
     for (int hop = 0; rules != nullptr && rules->is_object() && rules->contains("$ref"); ++hop) {
       const json& reference = rules->at("$ref");
-      rules = hop < most_hops && reference.is_string() ? referred(schema_, reference.get_ref<const std::string&>()) : nullptr;
+      rules = hop < most_hops && reference.is_string() ? referred(schema_, reference.get_ref<const std::string&>())
+                                                       : nullptr;
     }
     if (rules == nullptr || !rules->is_object() || full()) return;
     if (!of_type(*rules, value, where)) return;
@@ -180,7 +181,8 @@ class search {
     };
     const auto count = [&](const char* least, const char* most, const char* what, std::size_t is) {
       const auto bad = [&](const char* how, const json& bound) {
-        say(where.subject() + " must have at " + how + ' ' + written(bound) + ' ' + what + ", but has " + std::to_string(is));
+        say(where.subject() + " must have at " + how + ' ' + written(bound) + ' ' + what + ", but has " +
+            std::to_string(is));
       };
       if (const json* bound = number(least); bound != nullptr && is < *bound) bad("least", *bound);
       if (const json* bound = number(most); bound != nullptr && is > *bound) bad("most", *bound);
@@ -188,10 +190,13 @@ class search {
     if (value.is_number()) {
       if (const json* bound = number("minimum"); bound != nullptr && value < *bound) refuse("be at least", *bound);
       if (const json* bound = number("maximum"); bound != nullptr && value > *bound) refuse("be at most", *bound);
-      if (const json* bound = number("exclusiveMinimum"); bound != nullptr && value <= *bound) refuse("be above", *bound);
-      if (const json* bound = number("exclusiveMaximum"); bound != nullptr && value >= *bound) refuse("be below", *bound);
+      if (const json* bound = number("exclusiveMinimum"); bound != nullptr && value <= *bound)
+        refuse("be above", *bound);
+      if (const json* bound = number("exclusiveMaximum"); bound != nullptr && value >= *bound)
+        refuse("be below", *bound);
     }
-    if (value.is_string()) count("minLength", "maxLength", "characters", characters(value.get_ref<const std::string&>()));
+    if (value.is_string())
+      count("minLength", "maxLength", "characters", characters(value.get_ref<const std::string&>()));
     if (value.is_array()) count("minItems", "maxItems", "items", value.size());
     if (value.is_object()) count("minProperties", "maxProperties", "members", value.size());
   }
@@ -203,7 +208,8 @@ class search {
       for (const json& each : *needed) {
         if (!each.is_string() || value.contains(each.get_ref<const std::string&>())) continue;
         const auto& name = each.get_ref<const std::string&>();
-        say(where.member(name).subject() + " is missing" + expected_of(names && known->contains(name) ? known->at(name) : json()));
+        say(where.member(name).subject() + " is missing" +
+            expected_of(names && known->contains(name) ? known->at(name) : json()));
       }
     }
     const auto others = rules.find("additionalProperties");

@@ -9,8 +9,9 @@
 
 namespace sluice::agent::detail {
 
-/// `arguments` are known not to be of the reviewed `schema`: one or two sentences that name the place and what is wrong. Nothing when
-/// no simple keyword is to blame (`not`, `if`, alternatives): then only whoever judged it knows.
-[[nodiscard]] std::optional<std::string> describe_mismatch(const nlohmann::json& schema, const nlohmann::json& arguments);
+/// `arguments` are known not to be of the reviewed `schema`: one or two sentences that name the place and what is
+/// wrong. Nothing when no simple keyword is to blame (`not`, `if`, alternatives): then only whoever judged it knows.
+[[nodiscard]] std::optional<std::string> describe_mismatch(const nlohmann::json& schema,
+                                                           const nlohmann::json& arguments);
 
 }  // namespace sluice::agent::detail

@@ -17,20 +17,21 @@ inline constexpr std::size_t most_argument_depth = 128;
 
 /// Immutable. Thread safety: all members, from any thread.
 ///
-/// Draft 7 as valijson knows it, with these differences: `format` is a remark, as the standard has it; whole numbers are integers
-/// however they are written (`3.0`, `1e3`); patterns have no references back, so that none takes more than linear time; an array
-/// that must be without duplicates has at most 1,000 items.
+/// Draft 7 as valijson knows it, with these differences: `format` is a remark, as the standard has it; whole numbers
+/// are integers however they are written (`3.0`, `1e3`); patterns have no references back, so that none takes more than
+/// linear time; an array that must be without duplicates has at most 1,000 items.
 class argument_schema {
  public:
-  /// Errors: `errc::invalid_configuration` in words that go on from "the schema of its arguments ": no JSON object, not one of objects, a
-  /// keyword of the wrong type, a reference that leads out of the schema or round in a circle, a pattern that is none.
+  /// Errors: `errc::invalid_configuration` in words that go on from "the schema of its arguments ": no JSON object, not
+  /// one of objects, a keyword of the wrong type, a reference that leads out of the schema or round in a circle, a
+  /// pattern that is none.
   [[nodiscard]] static expected<argument_schema, error> compile(std::string_view text);
   argument_schema(argument_schema&&) noexcept;
   argument_schema& operator=(argument_schema&&) noexcept;
   ~argument_schema();
 
-  /// Errors: `errc::invalid_argument`, in one or two sentences for the model that name the place and what is wrong there. Never throws for
-  /// what the arguments hold. O(arguments) for ordinary schemas.
+  /// Errors: `errc::invalid_argument`, in one or two sentences for the model that name the place and what is wrong
+  /// there. Never throws for what the arguments hold. O(arguments) for ordinary schemas.
   [[nodiscard]] expected<void, error> check(std::string_view arguments) const;
 
  private:

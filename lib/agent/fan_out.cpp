@@ -8,14 +8,15 @@ namespace sluice::agent::detail {
 
 /// The batches of one tree that wait.
 struct fan_out::line {
-  /// Those that can go on now. `freed`: a lender whose borrower has ended; null when a unit of the root's own became free.
+  /// Those that can go on now. `freed`: a lender whose borrower has ended; null when a unit of the root's own became
+  /// free.
   void serve(const unit* freed);
 
   mutable std::mutex mutex;
   std::list<batch*> waiting;
   fan_out* root = nullptr;
-  /// Whether a run below the root has a bound of its own: then a unit that becomes free there may let on a batch whose lender
-  /// is idle.
+  /// Whether a run below the root has a bound of its own: then a unit that becomes free there may let on a batch whose
+  /// lender is idle.
   bool narrowed = false;
   /// How many of those that wait have a lender.
   std::int64_t with_lender = 0;

@@ -11,14 +11,14 @@ namespace sluice::agent::detail {
 
 /// The bound of one run, and of all below it: of a root, or a narrower one of a run further down.
 ///
-/// Each handler that runs holds a `unit` of it and of all bounds above. A handler that waits for the calls of a `batch` below its own run
-/// does not really run: its unit serves one of those calls at a time. So a batch always gets on by one call at least, however deep it
-/// lies and however full the tree is; more run at once while the root has units over. Units that become free go to the batches that
-/// wait, in their order, one at a time.
+/// Each handler that runs holds a `unit` of it and of all bounds above. A handler that waits for the calls of a `batch`
+/// below its own run does not really run: its unit serves one of those calls at a time. So a batch always gets on by
+/// one call at least, however deep it lies and however full the tree is; more run at once while the root has units
+/// over. Units that become free go to the batches that wait, in their order, one at a time.
 ///
 /// Thread safety: all members of all classes here; one mutex for the tree of a root, taken before none other.
-/// Complexity: O(bounds above); a unit that becomes free is offered to the batches that wait only when one of them can have it, unless a
-/// run below the root has a narrower bound.
+/// Complexity: O(bounds above); a unit that becomes free is offered to the batches that wait only when one of them can
+/// have it, unless a run below the root has a narrower bound.
 class fan_out {
  public:
   class unit;
@@ -50,8 +50,8 @@ class fan_out {
   std::int64_t used_ = 0;
 };
 
-/// What one call holds while its handler runs. It must live, at the place where it was filled, until it has been given back and no batch
-/// names it as its lender.
+/// What one call holds while its handler runs. It must live, at the place where it was filled, until it has been given
+/// back and no batch names it as its lender.
 class fan_out::unit {
  public:
   unit() = default;
@@ -86,8 +86,8 @@ class fan_out::batch {
   batch& operator=(const batch&) = delete;
   virtual ~batch();
 
-  /// Fills `into`, so that one more handler may run. False when there is no unit: the batch then waits for one, which is set aside for it
-  /// and told by `room`.
+  /// Fills `into`, so that one more handler may run. False when there is no unit: the batch then waits for one, which
+  /// is set aside for it and told by `room`.
   [[nodiscard]] bool take(unit& into);
   /// It wants none any more. What was set aside goes to others.
   void rest() noexcept;

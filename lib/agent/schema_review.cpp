@@ -83,7 +83,8 @@ class review {
     if (found_.compiled.contains(pattern)) return;
     try {
 #ifdef __GLIBCXX__
-      // Without going back over the text, for which its engine takes stack by the length of the text, and time without a bound.
+      // Without going back over the text, for which its engine takes stack by the length of the text, and time without
+      // a bound.
       constexpr auto how = std::regex::ECMAScript | std::regex_constants::__polynomial;
 #else
       constexpr auto how = std::regex::ECMAScript;
@@ -108,7 +109,8 @@ class review {
       const auto most = node.find("maxItems");
       if (most == node.end() || (most->is_number() && *most > most_unique_items)) node["maxItems"] = most_unique_items;
     }
-    if (const auto at = node.find("multipleOf"); at != node.end() && at->is_number() && at->template get<double>() <= 0) {
+    if (const auto at = node.find("multipleOf");
+        at != node.end() && at->is_number() && at->template get<double>() <= 0) {
       refuse("has a multipleOf that is not positive");
     }
     each_child(node, [this](json& child, bool) { mend(child); });
@@ -168,7 +170,8 @@ void normalise_numbers(json& value) {
     if (std::trunc(number) == number && std::abs(number) <= 0x1p53) value = static_cast<std::int64_t>(number);
   } else if (value.is_number_unsigned()) {
     const auto number = value.get<std::uint64_t>();
-    if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) value = static_cast<double>(number);
+    if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+      value = static_cast<double>(number);
   }
 }
 

@@ -48,7 +48,8 @@ policy plain_queue(const policy& of_gate, std::int64_t slots) {
 
 }  // namespace
 
-registered_tool::registered_tool(std::string tool_name, tool_handler carries_out, tool_limits most, argument_schema rules)
+registered_tool::registered_tool(std::string tool_name, tool_handler carries_out, tool_limits most,
+                                 argument_schema rules)
     : name(std::move(tool_name)),
       run_name("tool:" + name),
       handler(std::move(carries_out)),
@@ -94,7 +95,8 @@ std::string tool_registry::unknown(const std::string& name) const {
   return text;
 }
 
-std::optional<tool_refusal> tool_registry::refuse(registered_tool* which, const llm::tool_call& call, run_state& in) const {
+std::optional<tool_refusal> tool_registry::refuse(registered_tool* which, const llm::tool_call& call,
+                                                  run_state& in) const {
   const auto invalid = [](std::string why) { return tool_refusal(tool_outcome::invalid, std::move(why)); };
   if (which == nullptr) return invalid(unknown(call.name));
   if (!call.valid) return invalid(call.problem.empty() ? "the call is not valid" : call.problem);

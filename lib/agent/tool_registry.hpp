@@ -67,9 +67,10 @@ class tool_registry {
   /// Null when there is none of that name.
   [[nodiscard]] registered_tool* find(std::string_view name) const;
 
-  /// Whether a call of this tool (null: there is none) in that run may be carried out, as far as that can be told at once. Counts it among
-  /// the tool's calls in the run's tree when it may.
-  [[nodiscard]] std::optional<tool_refusal> refuse(registered_tool* which, const llm::tool_call& call, run_state& in) const;
+  /// Whether a call of this tool (null: there is none) in that run may be carried out, as far as that can be told at
+  /// once. Counts it among the tool's calls in the run's tree when it may.
+  [[nodiscard]] std::optional<tool_refusal> refuse(registered_tool* which, const llm::tool_call& call,
+                                                   run_state& in) const;
 
  private:
   [[nodiscard]] std::string unknown(const std::string& name) const;

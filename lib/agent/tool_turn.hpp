@@ -32,12 +32,14 @@ class run_state;
 
 /// Owned by shared pointers: its caller's, and its tasks', of which those that are abandoned may outlive the caller.
 ///
-/// Calls that may be carried out are taken up in order by *lanes*, tasks that each carry out one call after the other. A lane that takes one
-/// up wakes the caller, which starts another lane when there is more to do: so as long as handlers answer at once one lane does it
-/// all. A call that is cancelled takes its lane with it. The caller alone decides when time is up.
+/// Calls that may be carried out are taken up in order by *lanes*, tasks that each carry out one call after the other.
+/// A lane that takes one up wakes the caller, which starts another lane when there is more to do: so as long as
+/// handlers answer at once one lane does it all. A call that is cancelled takes its lane with it. The caller alone
+/// decides when time is up.
 class tool_turn final : public fan_out::batch, public std::enable_shared_from_this<tool_turn> {
  public:
-  tool_turn(std::shared_ptr<tool_registry> tools, run_scope& run, std::vector<llm::tool_call> calls, const tool_hooks& hooks);
+  tool_turn(std::shared_ptr<tool_registry> tools, run_scope& run, std::vector<llm::tool_call> calls,
+            const tool_hooks& hooks);
   ~tool_turn() override;
 
   /// As `toolbox::all`.

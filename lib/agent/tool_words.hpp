@@ -16,7 +16,8 @@ namespace sluice::agent::detail {
 /// Words of a model within a message: one line, at most about 80 bytes of it, and no bytes that are not UTF-8.
 [[nodiscard]] std::string shown(std::string_view text);
 
-/// Cuts `text` to at most `most` bytes, at a whole character, and says so behind them. Does nothing when it is not longer.
+/// Cuts `text` to at most `most` bytes, at a whole character, and says so behind them. Does nothing when it is not
+/// longer.
 void cut(std::string& text, std::size_t most);
 
 }  // namespace sluice::agent::detail

@@ -32,7 +32,8 @@ std::string complaint(const std::string& schema, const std::string& arguments) {
   return complaint(*made, arguments);
 }
 
-std::string nested(std::size_t levels, const std::string& open, const std::string& close, const std::string& inside = "1") {
+std::string nested(std::size_t levels, const std::string& open, const std::string& close,
+                   const std::string& inside = "1") {
   std::string text;
   for (std::size_t i = 0; i < levels; ++i) text += open;
   text += inside;
@@ -74,17 +75,22 @@ TEST_CASE("what is wrong is told by its place, what it should be, and what it is
         R"(argument "unit" must be "celsius" or "fahrenheit", but is the string "kelvin")");
   CHECK(complaint(schema, R"({"city":"Paris","when":"now"})") ==
         R"(argument "when" is not known; there are: "city", "days", "unit")");
-  CHECK(complaint(schema, R"({"city":"Paris","days":2.5})") == R"(argument "days" must be an integer, but is the number 2.5)");
-  CHECK(complaint(schema, R"({"city":"Paris","days":0})") == R"(argument "days" must be at least 1, but is the number 0)");
-  CHECK(complaint(schema, R"({"city":"Paris","days":99})") == R"(argument "days" must be at most 14, but is the number 99)");
+  CHECK(complaint(schema, R"({"city":"Paris","days":2.5})") ==
+        R"(argument "days" must be an integer, but is the number 2.5)");
+  CHECK(complaint(schema, R"({"city":"Paris","days":0})") ==
+        R"(argument "days" must be at least 1, but is the number 0)");
+  CHECK(complaint(schema, R"({"city":"Paris","days":99})") ==
+        R"(argument "days" must be at most 14, but is the number 99)");
   CHECK(complaint(schema, R"({"city":""})") == R"(argument "city" must have at least 1 characters, but has 0)");
 }
 
 TEST_CASE("two faults are told at once, and no more than two") {
-  CHECK(complaint(weather, R"({"days":"three"})") ==
-        R"(argument "city" is missing; a string is expected. argument "days" must be an integer, but is the string "three")");
-  CHECK(complaint(weather, R"({"days":"three","unit":"kelvin","x":1})") ==
-        R"(argument "city" is missing; a string is expected. argument "days" must be an integer, but is the string "three")");
+  CHECK(
+      complaint(weather, R"({"days":"three"})") ==
+      R"(argument "city" is missing; a string is expected. argument "days" must be an integer, but is the string "three")");
+  CHECK(
+      complaint(weather, R"({"days":"three","unit":"kelvin","x":1})") ==
+      R"(argument "city" is missing; a string is expected. argument "days" must be an integer, but is the string "three")");
 }
 
 TEST_CASE("what is no JSON object is not looked into") {
@@ -124,7 +130,8 @@ TEST_CASE("whole numbers are integers however they are written") {
   const auto schema = argument_schema::compile(R"({"properties":{"n":{"type":"integer","enum":[3,1000]}}})").value();
   CHECK(complaint(schema, R"({"n":3.0})") == "fits");
   CHECK(complaint(schema, R"({"n":1e3})") == "fits");
-  const auto number = argument_schema::compile(R"({"properties":{"n":{"type":"number","minimum":0,"const":3.0}}})").value();
+  const auto number =
+      argument_schema::compile(R"({"properties":{"n":{"type":"number","minimum":0,"const":3.0}}})").value();
   CHECK(complaint(number, R"({"n":3})") == "fits");
   // More than an int64 holds does not wrap around.
   const auto positive = argument_schema::compile(R"({"properties":{"n":{"type":"number","minimum":0}}})").value();
@@ -148,7 +155,8 @@ TEST_CASE("places below the first level have their path") {
 }
 
 TEST_CASE("several types may be allowed") {
-  const std::string optional = R"({"properties":{"a":{"type":["string","null"]},"b":{"anyOf":[{"type":"integer"},{"type":"null"}]}}})";
+  const std::string optional =
+      R"({"properties":{"a":{"type":["string","null"]},"b":{"anyOf":[{"type":"integer"},{"type":"null"}]}}})";
   const auto schema = argument_schema::compile(optional).value();
   CHECK(complaint(schema, R"({"a":null,"b":null})") == "fits");
   CHECK(complaint(schema, R"({"a":"x","b":2})") == "fits");
@@ -157,7 +165,8 @@ TEST_CASE("several types may be allowed") {
 }
 
 TEST_CASE("a fault that no simple keyword tells is told by its place") {
-  const std::string either = R"({"properties":{"id":{"anyOf":[{"type":"string","pattern":"^a"},{"type":"integer","minimum":9}]},
+  const std::string either =
+      R"({"properties":{"id":{"anyOf":[{"type":"string","pattern":"^a"},{"type":"integer","minimum":9}]},
     "odd":{"not":{"const":2}}}})";
   const auto schema = argument_schema::compile(either).value();
   CHECK(complaint(schema, R"({"id":"abc"})") == "fits");
@@ -171,7 +180,8 @@ TEST_CASE("long values are cut in messages, at a whole character, and stay on on
   const std::string said = complaint(weather, R"({"city":"P","days":")" + umlauts + R"("})");
   CHECK(said.size() < 200);
   CHECK(said.ends_with("\xc3\xa4...\""));
-  CHECK(complaint(weather, R"({"city":"P","days":"a\nb"})") == R"(argument "days" must be an integer, but is the string "a b")");
+  CHECK(complaint(weather, R"({"city":"P","days":"a\nb"})") ==
+        R"(argument "days" must be an integer, but is the string "a b")");
 }
 
 TEST_CASE("a pattern takes neither stack nor time by the length of the text") {
@@ -187,7 +197,8 @@ TEST_CASE("names are matched against patterns only while they are short") {
   const auto schema = argument_schema::compile(R"({"patternProperties":{"^x":{"type":"integer"}}})").value();
   CHECK(complaint(schema, R"({"x1":1})") == "fits");
   CHECK(complaint(schema, R"({"x1":"a"})").starts_with("argument \"x1\""));
-  CHECK(complaint(schema, "{\"" + std::string(257, 'x') + "\":1}") == "the name of an argument is longer than 256 bytes");
+  CHECK(complaint(schema, "{\"" + std::string(257, 'x') + "\":1}") ==
+        "the name of an argument is longer than 256 bytes");
 }
 
 TEST_CASE("an array without duplicates is bounded, since each is compared with each") {
@@ -196,11 +207,13 @@ TEST_CASE("an array without duplicates is bounded, since each is compared with e
   CHECK(complaint(unique, R"({"ids":[1,2,1]})").starts_with("argument \"ids\""));
   std::string many = "0";
   for (int i = 1; i <= 1'000; ++i) many += "," + std::to_string(i);
-  CHECK(complaint(unique, R"({"ids":[)" + many + "]}") == R"(argument "ids" must have at most 1000 items, but has 1001)");
+  CHECK(complaint(unique, R"({"ids":[)" + many + "]}") ==
+        R"(argument "ids" must have at most 1000 items, but has 1001)");
 }
 
 TEST_CASE("format is a remark") {
-  const std::string dated = R"({"properties":{"on":{"type":"string","format":"date-time"},"format":{"type":"string"}}})";
+  const std::string dated =
+      R"({"properties":{"on":{"type":"string","format":"date-time"},"format":{"type":"string"}}})";
   CHECK(complaint(dated, R"({"on":"some day"})") == "fits");
   // As a name of an argument it is none.
   CHECK(complaint(dated, R"({"format":3})") == R"(argument "format" must be a string, but is the number 3)");
@@ -234,8 +247,10 @@ TEST_CASE("references stay within the schema, and end") {
   CHECK(refusal(R"({"properties":{"a":{"$ref":3}}})").starts_with("has a $ref to 3"));
   CHECK(refusal(R"({"$ref":"#"})") == "refers to itself without an end");
   CHECK(refusal(R"({"allOf":[{"$ref":"#"}]})") == "refers to itself without an end");
-  CHECK(refusal(R"({"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"not":{"$ref":"#/$defs/a"}}},"properties":{"x":{"$ref":"#/$defs/a"}}})") ==
-        "refers to itself without an end");
+  CHECK(
+      refusal(
+          R"({"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"not":{"$ref":"#/$defs/a"}}},"properties":{"x":{"$ref":"#/$defs/a"}}})") ==
+      "refers to itself without an end");
   // Through another value it may come back.
   CHECK(refusal(R"({"properties":{"next":{"anyOf":[{"$ref":"#"},{"type":"null"}]}}})") == "taken");
   // What stands where no schema is expected is reviewed, too.
@@ -244,8 +259,9 @@ TEST_CASE("references stay within the schema, and end") {
 
 TEST_CASE("any arguments get an answer, and nothing is thrown") {
   const auto schema = argument_schema::compile(weather).value();
-  const std::vector<std::string> pieces{"{",  "}",     "[",        "]",   ":",  ",",    "\"city\"", "\"days\"", "null", "1",
-                                        "-0", "1e308", "\"\\u0000\"", "\"", "\\", "\xc3", "true",     "\"a\":",   " ",    "2.0"};
+  const std::vector<std::string> pieces{"{",        "}",    "[",    "]",      ":",     ",",           "\"city\"",
+                                        "\"days\"", "null", "1",    "-0",     "1e308", "\"\\u0000\"", "\"",
+                                        "\\",       "\xc3", "true", "\"a\":", " ",     "2.0"};
   std::uint32_t seed = 1;
   for (int round = 0; round < 20'000; ++round) {
     std::string text;

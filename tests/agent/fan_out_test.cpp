@@ -284,7 +284,9 @@ class forest {
  private:
   static constexpr std::size_t nobody = static_cast<std::size_t>(-1);
 
-  std::int64_t pick(std::int64_t below) { return static_cast<std::int64_t>(random_() % static_cast<std::uint32_t>(below)); }
+  std::int64_t pick(std::int64_t below) {
+    return static_cast<std::int64_t>(random_() % static_cast<std::uint32_t>(below));
+  }
 
   bound* below(bound* above) {
     if (pick(4) != 0) return above;
@@ -346,7 +348,8 @@ class forest {
       REQUIRE(bounds_.front()->leaves > 0);
       if (each.owner == nobody) continue;
       const auto& beside = calls_[each.owner]->batches;
-      bool another_borrows = std::any_of(beside.begin(), beside.end(), [&](std::size_t b) { return batches_[b].running > 0; });
+      bool another_borrows =
+          std::any_of(beside.begin(), beside.end(), [&](std::size_t b) { return batches_[b].running > 0; });
       bool bound_is_full = false;
       for (bound* at = each.where; at != nullptr; at = at->above) bound_is_full = bound_is_full || at->leaves > 0;
       REQUIRE((another_borrows || (each.where != calls_[each.owner]->where && bound_is_full)));

@@ -41,14 +41,15 @@ TEST_CASE("plain code that blocks runs on its pool, and its answers come back in
   blocking_fixture h(3);
   const auto loop_thread = std::this_thread::get_id();
   std::atomic<int> elsewhere{0};
-  h.tools.add_blocking(llm::tool("square", "", R"({"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]})"),
-                       h.pool.get_executor(), [&](const llm::tool_arguments& arguments) -> answer {
-                         if (std::this_thread::get_id() != loop_thread) ++elsewhere;
-                         const auto n = arguments.get<std::int64_t>("n");
-                         if (!n) return unexpected<error>(n.error());
-                         if (*n == 3) throw std::runtime_error("three is out of order");
-                         return std::to_string(*n * *n);
-                       });
+  h.tools.add_blocking(
+      llm::tool("square", "", R"({"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]})"),
+      h.pool.get_executor(), [&](const llm::tool_arguments& arguments) -> answer {
+        if (std::this_thread::get_id() != loop_thread) ++elsewhere;
+        const auto n = arguments.get<std::int64_t>("n");
+        if (!n) return unexpected<error>(n.error());
+        if (*n == 3) throw std::runtime_error("three is out of order");
+        return std::to_string(*n * *n);
+      });
   run_scope run = h.open();
   std::vector<llm::tool_call> made;
   for (int n = 1; n <= 20; ++n) made.push_back(call_of("square", R"({"n":)" + std::to_string(n) + "}"));
@@ -72,12 +73,15 @@ TEST_CASE("blocking code is not interrupted: its call is told late, and what it 
   tool_limits limits;
   limits.timeout = 5s;
   std::atomic<bool> returned{false};
-  h.tools.add_blocking(llm::tool("stuck", ""), h.pool.get_executor(), [&](const llm::tool_arguments&) -> answer {
-    begun.set_value();
-    may_go_on.wait();
-    returned = true;
-    return "too late";
-  }, limits);
+  h.tools.add_blocking(
+      llm::tool("stuck", ""), h.pool.get_executor(),
+      [&](const llm::tool_arguments&) -> answer {
+        begun.set_value();
+        may_go_on.wait();
+        returned = true;
+        return "too late";
+      },
+      limits);
   run_scope run = h.open();
   started<results> calls;
   h.call(calls, run, {call_of("stuck")});
@@ -143,7 +147,9 @@ TEST_CASE("tools on several threads: each call has its result, and the width hol
   tools.add(llm::tool("quick", ""), [](const llm::tool_arguments&) { return tool_fixture::echo("quick"); });
   tool_limits limited;
   limited.concurrency = 2;
-  tools.add_blocking(llm::tool("limited", ""), threads.get_executor(), [](const llm::tool_arguments&) { return answer("limited"); }, limited);
+  tools.add_blocking(
+      llm::tool("limited", ""), threads.get_executor(), [](const llm::tool_arguments&) { return answer("limited"); },
+      limited);
   tools.add(llm::tool("nested", ""), [&](tool_context& context, const llm::tool_arguments&) -> asio::awaitable<answer> {
     auto below = calls_of("block", 3);
     const auto done = co_await tools.all(context.run, std::move(below));

@@ -122,14 +122,18 @@ class tool_fixture : public agent_fixture {
 
   /// Adds a tool whose handler waits in the room.
   void add_waiting(const std::string& name, tool_limits limits = {}) {
-    tools.add(llm::tool(name, "Waits."), [this](const llm::tool_arguments&) { return room.wait(); }, limits);
+    tools.add(
+        llm::tool(name, "Waits."), [this](const llm::tool_arguments&) { return room.wait(); }, limits);
   }
   void add_deaf(const std::string& name, tool_limits limits = {}) {
-    tools.add(llm::tool(name, "Waits, and does not listen."), [this](const llm::tool_arguments&) { return room.wait_deaf(); }, limits);
+    tools.add(
+        llm::tool(name, "Waits, and does not listen."), [this](const llm::tool_arguments&) { return room.wait_deaf(); },
+        limits);
   }
   /// Adds a tool that answers at once with its own name.
   void add_quick(const std::string& name, tool_limits limits = {}) {
-    tools.add(llm::tool(name, "Answers."), [name](const llm::tool_arguments&) { return echo(name); }, limits);
+    tools.add(
+        llm::tool(name, "Answers."), [name](const llm::tool_arguments&) { return echo(name); }, limits);
   }
 
   void call(started<results>& into, run_scope& in, std::vector<llm::tool_call> calls, const tool_hooks& hooks = {}) {

@@ -27,7 +27,8 @@ TEST_CASE("text is cut at a whole character") {
   CHECK(cut_to("abcd", 3) == "abc\n[cut: the first 3 of 4 bytes]");
   const std::string euro = "\xe2\x82\xac";
   CHECK(cut_to(euro + euro, 6) == euro + euro);
-  for (const std::size_t most : {3U, 4U, 5U}) CHECK(cut_to(euro + euro, most) == euro + "\n[cut: the first 3 of 6 bytes]");
+  for (const std::size_t most : {3U, 4U, 5U})
+    CHECK(cut_to(euro + euro, most) == euro + "\n[cut: the first 3 of 6 bytes]");
   CHECK(cut_to(euro, 1) == "\n[cut: the first 0 of 3 bytes]");
   const std::string clef = "\xf0\x9d\x84\x9e";
   CHECK(cut_to("a" + clef, 4) == "a\n[cut: the first 1 of 5 bytes]");

@@ -24,11 +24,13 @@ class nested_fixture : public tool_fixture {
  public:
   nested_fixture(int depth, std::size_t fan) {
     for (int level = 0; level + 1 < depth; ++level) {
-      tools.add(llm::tool("level" + std::to_string(level), ""), [this, level, fan](tool_context& context, const llm::tool_arguments&) {
-        return pass_on(context, level, fan);
-      });
+      tools.add(llm::tool("level" + std::to_string(level), ""),
+                [this, level, fan](tool_context& context, const llm::tool_arguments&) {
+                  return pass_on(context, level, fan);
+                });
     }
-    tools.add(llm::tool("level" + std::to_string(depth - 1), ""), [this](const llm::tool_arguments&) { return room.wait(); });
+    tools.add(llm::tool("level" + std::to_string(depth - 1), ""),
+              [this](const llm::tool_arguments&) { return room.wait(); });
   }
 
  private:
@@ -55,7 +57,8 @@ TEST_CASE("one turn asks for 792 tools: bounded, all answered, in order") {
               });
   run_scope run = h.open();
   std::vector<llm::tool_call> calls;
-  for (int i = 0; i < 792; ++i) calls.push_back(call_of("say", R"({"n":)" + std::to_string(i) + "}", std::to_string(i)));
+  for (int i = 0; i < 792; ++i)
+    calls.push_back(call_of("say", R"({"n":)" + std::to_string(i) + "}", std::to_string(i)));
   started<results> done;
   h.call(done, run, std::move(calls));
   CHECK(h.room.inside() == 8);
@@ -236,10 +239,13 @@ TEST_CASE("more urgent work has a place at a tool first") {
   tool_limits limits;
   limits.concurrency = 1;
   std::vector<std::string> order;
-  h.tools.add(llm::tool("db", ""), [&](tool_context& context, const llm::tool_arguments&) {
-    order.push_back(context.run.path());
-    return h.room.wait();
-  }, limits);
+  h.tools.add(
+      llm::tool("db", ""),
+      [&](tool_context& context, const llm::tool_arguments&) {
+        order.push_back(context.run.path());
+        return h.room.wait();
+      },
+      limits);
   run_scope a = h.open(run_settings("a"));
   run_scope b = h.open(run_settings("b").as(batch));
   run_scope c = h.open(run_settings("c"));
@@ -294,11 +300,14 @@ TEST_CASE("a tool that calls itself while its only place is taken is told so, an
   tool_limits limits;
   limits.concurrency = 1;
   std::string inner;
-  h.tools.add(llm::tool("again", ""), [&](tool_context& context, const llm::tool_arguments&) -> asio::awaitable<answer> {
-    auto below = co_await h.tools.all(context.run, calls_of("again", 1));
-    inner = below.at(0).text;
-    co_return "outer";
-  }, limits);
+  h.tools.add(
+      llm::tool("again", ""),
+      [&](tool_context& context, const llm::tool_arguments&) -> asio::awaitable<answer> {
+        auto below = co_await h.tools.all(context.run, calls_of("again", 1));
+        inner = below.at(0).text;
+        co_return "outer";
+      },
+      limits);
   run_scope run = h.open();
   const auto done = h.at_once(run, {call_of("again")});
   REQUIRE(done.size() == 1);

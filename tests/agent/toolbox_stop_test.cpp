@@ -66,14 +66,18 @@ TEST_CASE("a handler that ignores its cancellation is abandoned after a second, 
   run_scope* inner = nullptr;
   tool_context* known = nullptr;
   std::string seen_later;
-  h.tools.add(llm::tool("deaf", ""), [&](tool_context& context, const llm::tool_arguments& arguments) -> asio::awaitable<answer> {
-    inner = &context.run;
-    known = &context;
-    const auto waited = co_await h.room.wait_deaf();
-    // All that it was given is still there.
-    seen_later = context.call.id + (arguments.has("x") ? " x" : "") + (context.run.charge({.money = 1}) ? " paid" : " closed");
-    co_return waited;
-  }, timed(5s));
+  h.tools.add(
+      llm::tool("deaf", ""),
+      [&](tool_context& context, const llm::tool_arguments& arguments) -> asio::awaitable<answer> {
+        inner = &context.run;
+        known = &context;
+        const auto waited = co_await h.room.wait_deaf();
+        // All that it was given is still there.
+        seen_later = context.call.id + (arguments.has("x") ? " x" : "") +
+                     (context.run.charge({.money = 1}) ? " paid" : " closed");
+        co_return waited;
+      },
+      timed(5s));
   run_scope run = h.open();
   std::vector<std::string> told;
   tool_hooks hooks;
@@ -146,8 +150,9 @@ TEST_CASE("when the caller is cancelled everything is cancelled and waited for, 
   CHECK_FALSE(calls.thrown);
   REQUIRE(calls.value);
   CHECK(texts(*calls.value) ==
-        std::vector<std::string>{cancelled_words, cancelled_words, cancelled_words + "; it has not stopped, and goes on for nobody",
-                                 cancelled_words, R"(no tool named "nobody"; there are: wait, deaf)"});
+        std::vector<std::string>{cancelled_words, cancelled_words,
+                                 cancelled_words + "; it has not stopped, and goes on for nobody", cancelled_words,
+                                 R"(no tool named "nobody"; there are: wait, deaf)"});
   CHECK(count(*calls.value, tool_outcome::cancelled) == 4);
   h.room.let_all_go();
   h.run();
@@ -357,12 +362,13 @@ TEST_CASE("stopped at any step, each call has exactly one result") {
       h.add_waiting("limited", limits);
       h.add_waiting("wait");
       h.add_quick("quick");
-      h.tools.add(llm::tool("nested", ""), [&](tool_context& context, const llm::tool_arguments&) -> asio::awaitable<answer> {
-        auto below = calls_of("wait", 2);
-        const auto done = co_await h.tools.all(context.run, std::move(below));
-        CHECK(done.size() == 2);
-        co_return std::to_string(count(done, tool_outcome::answered));
-      });
+      h.tools.add(llm::tool("nested", ""),
+                  [&](tool_context& context, const llm::tool_arguments&) -> asio::awaitable<answer> {
+                    auto below = calls_of("wait", 2);
+                    const auto done = co_await h.tools.all(context.run, std::move(below));
+                    CHECK(done.size() == 2);
+                    co_return std::to_string(count(done, tool_outcome::answered));
+                  });
       run_settings settings("root");
       settings.width = 3;
       run_scope root = h.open(settings);
@@ -379,8 +385,9 @@ TEST_CASE("stopped at any step, each call has exactly one result") {
       hooks.finished = [&](const tool_result& result) { finished.push_back(result.call.id); };
       started<results> calls;
       h.call(calls, run,
-             {call_of("limited", "{}", "1"), call_of("nested", "{}", "2"), call_of("limited", "{}", "3"), call_of("quick", "{}", "watched"),
-              call_of("wait", "{}", "asked"), call_of("limited", "{}", "4"), call_of("gone", "{}", "5")},
+             {call_of("limited", "{}", "1"), call_of("nested", "{}", "2"), call_of("limited", "{}", "3"),
+              call_of("quick", "{}", "watched"), call_of("wait", "{}", "asked"), call_of("limited", "{}", "4"),
+              call_of("gone", "{}", "5")},
              hooks);
       for (int i = 0; i < step; ++i) {
         h.room.let_one_go();

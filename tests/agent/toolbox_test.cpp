@@ -15,7 +15,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const std::string weather_schema = R"({"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"}},
+const std::string weather_schema =
+    R"({"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"}},
   "required":["city"],"additionalProperties":false})";
 
 asio::awaitable<answer> forecast(const llm::tool_arguments& arguments) {
@@ -94,16 +95,18 @@ TEST_CASE("bad calls are told to the model, and no handler runs") {
   broken.problem = "the arguments broke off";
   llm::tool_call unnamed = call_of("", "{}");
   unnamed.valid = false;
-  const auto done = h.at_once(
-      run, {call_of("wether", R"({"city":"Paris"})"), broken, call_of("weather", "not JSON"),
-            call_of("weather", R"({"city":3})"), call_of("weather", ""), call_of("weather", "[]"), unnamed,
-            call_of("weather", R"({"city":")" + std::string(2U << 20U, 'x') + "\"}"), call_of("weather", R"({"city":"Paris"})")});
-  CHECK(texts(done) == std::vector<std::string>{
-                           R"(no tool named "wether"; there are: weather, clock)", "the arguments broke off",
-                           "the arguments are not valid JSON", R"(argument "city" must be a string, but is the number 3)",
-                           R"(argument "city" is missing; a string is expected)", "the arguments are not a JSON object",
-                           R"(no tool named ""; there are: weather, clock)",
-                           "the arguments are 2,097,163 bytes long; this tool takes at most 1,048,576", "Sunny in Paris"});
+  const auto done =
+      h.at_once(run, {call_of("wether", R"({"city":"Paris"})"), broken, call_of("weather", "not JSON"),
+                      call_of("weather", R"({"city":3})"), call_of("weather", ""), call_of("weather", "[]"), unnamed,
+                      call_of("weather", R"({"city":")" + std::string(2U << 20U, 'x') + "\"}"),
+                      call_of("weather", R"({"city":"Paris"})")});
+  CHECK(texts(done) ==
+        std::vector<std::string>{
+            R"(no tool named "wether"; there are: weather, clock)", "the arguments broke off",
+            "the arguments are not valid JSON", R"(argument "city" must be a string, but is the number 3)",
+            R"(argument "city" is missing; a string is expected)", "the arguments are not a JSON object",
+            R"(no tool named ""; there are: weather, clock)",
+            "the arguments are 2,097,163 bytes long; this tool takes at most 1,048,576", "Sunny in Paris"});
   CHECK(count(done, tool_outcome::invalid) == 8);
   CHECK(done[8].outcome == tool_outcome::answered);
   for (std::size_t i = 0; i < 8; ++i) CHECK(done[i].began == never);
@@ -125,8 +128,9 @@ TEST_CASE("arguments that were left out are none") {
 TEST_CASE("calls with the same id, or none, each get their result") {
   weather_fixture h;
   run_scope run = h.open();
-  const auto done = h.at_once(run, {call_of("weather", R"({"city":"A"})", "same"), call_of("weather", R"({"city":"B"})", "same"),
-                                    call_of("weather", R"({"city":"C"})", "")});
+  const auto done =
+      h.at_once(run, {call_of("weather", R"({"city":"A"})", "same"), call_of("weather", R"({"city":"B"})", "same"),
+                      call_of("weather", R"({"city":"C"})", "")});
   CHECK(texts(done) == std::vector<std::string>{"Sunny in A", "Sunny in B", "Sunny in C"});
   CHECK(done[1].call.id == "same");
   CHECK(done[2].call.id.empty());
@@ -142,8 +146,9 @@ TEST_CASE("one of five throws: the other four results stay") {
   });
   run_scope run = h.open();
   const std::string paris = R"({"city":"Paris"})";
-  const auto done = h.at_once(run, {call_of("weather", paris), call_of("throws"), call_of("weather", paris), call_of("fails"),
-                                    call_of("throws_a_number"), call_of("never_begins"), call_of("weather", paris)});
+  const auto done =
+      h.at_once(run, {call_of("weather", paris), call_of("throws"), call_of("weather", paris), call_of("fails"),
+                      call_of("throws_a_number"), call_of("never_begins"), call_of("weather", paris)});
   CHECK(texts(done) == std::vector<std::string>{"Sunny in Paris", "the disk is full", "Sunny in Paris", "no such city",
                                                 "the tool threw something that is no exception", "not even begun",
                                                 "Sunny in Paris"});
@@ -158,18 +163,19 @@ TEST_CASE("a handler has its own run, below the model's, with its class and dead
   limits.timeout = 10s;
   limits.workload = batch;
   run_scope* seen = nullptr;
-  h.tools.add(llm::tool("look", ""),
-              [&](tool_context& context, const llm::tool_arguments&) {
-                seen = &context.run;
-                CHECK(context.run.path() == "root/tool:look");
-                CHECK(context.run.workload() == batch);
-                CHECK(context.run.deadline() == h.time.now() + 10s);
-                CHECK(context.run.time_left() == 10s);
-                CHECK(context.call.id == "call");
-                CHECK(context.run.charge({.money = 5}));
-                return h.room.wait();
-              },
-              limits);
+  h.tools.add(
+      llm::tool("look", ""),
+      [&](tool_context& context, const llm::tool_arguments&) {
+        seen = &context.run;
+        CHECK(context.run.path() == "root/tool:look");
+        CHECK(context.run.workload() == batch);
+        CHECK(context.run.deadline() == h.time.now() + 10s);
+        CHECK(context.run.time_left() == 10s);
+        CHECK(context.call.id == "call");
+        CHECK(context.run.charge({.money = 5}));
+        return h.room.wait();
+      },
+      limits);
   run_scope run = h.open(run_settings("root").until(h.time.now() + 1h));
   started<results> calls;
   h.call(calls, run, {call_of("look")});
@@ -213,7 +219,9 @@ TEST_CASE("a result that is too long is cut at a whole character, and says so") 
   tool_fixture h;
   tool_limits limits;
   limits.max_result = 7;
-  h.tools.add(llm::tool("long", ""), [](const llm::tool_arguments&) { return tool_fixture::echo("aaaaaa\xe2\x82\xac\xe2\x82\xac"); }, limits);
+  h.tools.add(
+      llm::tool("long", ""),
+      [](const llm::tool_arguments&) { return tool_fixture::echo("aaaaaa\xe2\x82\xac\xe2\x82\xac"); }, limits);
   run_scope run = h.open();
   CHECK(texts(h.at_once(run, {call_of("long")})) == std::vector<std::string>{"aaaaaa\n[cut: the first 6 of 12 bytes]"});
 }
@@ -245,8 +253,9 @@ TEST_CASE("what cannot be a tool is refused, by its name and the field") {
   limits.max_result = 0;
   CHECK(why_not(h.tools, llm::tool("x", ""), limits) == "tool \"x\": max_result = 0; it is at least 1");
   CHECK_THROWS_AS(h.tools.add(llm::tool("x", ""), tool_handler()), error_exception);
-  CHECK_THROWS_AS(h.tools.add_blocking(llm::tool("x", ""), asio::any_io_executor(), [](const auto&) { return answer(""); }),
-                  error_exception);
+  CHECK_THROWS_AS(
+      h.tools.add_blocking(llm::tool("x", ""), asio::any_io_executor(), [](const auto&) { return answer(""); }),
+      error_exception);
   CHECK(h.tools.tools().size() == 1);
 }
 
@@ -280,18 +289,21 @@ TEST_CASE("hooks may refuse a call, change its result, and see what happens in o
     throw std::runtime_error("dropped");
   };
   const std::string paris = R"({"city":"Paris"})";
-  const auto done = h.at_once(run, {call_of("weather", paris, "a"), call_of("weather", paris, "b"), call_of("weather", paris, "c"),
-                                    call_of("weather", paris, "d"), call_of("gone", paris, "e")},
-                              hooks);
+  const auto done =
+      h.at_once(run,
+                {call_of("weather", paris, "a"), call_of("weather", paris, "b"), call_of("weather", paris, "c"),
+                 call_of("weather", paris, "d"), call_of("gone", paris, "e")},
+                hooks);
   REQUIRE(done.size() == 5);
-  CHECK(texts(done) == std::vector<std::string>{"Sunny in Paris!", "not on Sundays", "the rule is broken", "Sunny in Paris!",
-                                                R"(no tool named "gone"; there are: weather)"});
+  CHECK(texts(done) == std::vector<std::string>{"Sunny in Paris!", "not on Sundays", "the rule is broken",
+                                                "Sunny in Paris!", R"(no tool named "gone"; there are: weather)"});
   CHECK(done[0].outcome == tool_outcome::answered);
   CHECK(done[1].outcome == tool_outcome::refused);
   CHECK(done[2].outcome == tool_outcome::refused);
   CHECK(done[3].outcome == tool_outcome::failed);
-  CHECK(seen == std::vector<std::string>{"finished e", "before a", "before b", "finished b", "before c", "finished c", "before d",
-                                         "started a", "after a", "finished a", "started d", "after d", "finished d"});
+  CHECK(seen == std::vector<std::string>{"finished e", "before a", "before b", "finished b", "before c", "finished c",
+                                         "before d", "started a", "after a", "finished a", "started d", "after d",
+                                         "finished d"});
   CHECK(run.balance().spent.tool_calls == 2);
 }
 

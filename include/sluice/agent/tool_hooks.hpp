@@ -14,20 +14,23 @@
 
 namespace sluice::agent {
 
-/// All may be empty. They are called on the strand of the tool calls, so never two at once for one turn; what they throw
-/// counts as a refusal by `before` and `approve`, and is dropped by the others. A plain value.
+/// All may be empty. They are copied for each turn. `before`, `approve` and `after` run on the strand of the turn's
+/// tasks; `started` and `finished` one at a time. What is thrown counts as a refusal by `before` and `approve`, and is
+/// dropped by the others. A plain value.
 class tool_hooks {
  public:
   tool_hooks() = default;
 
   /// Before a call that is valid, and before it is paid for: an error refuses it, and the model is told its message.
+  /// All calls of a turn are asked about side by side, whatever the width.
   std::function<asio::awaitable<expected<void, error>>(run_scope&, const llm::tool_call&)> before;
-  /// For tools marked `needs_approval`, after `before`: whether a person, or a rule, lets it. While it is asked the call
-  /// holds nothing: no width, no place at its tool.
+  /// For tools marked `needs_approval`, after `before`: whether a person, or a rule, lets it. While it is asked the
+  /// call holds nothing: no width, no place at its tool.
   std::function<asio::awaitable<bool>(run_scope&, const llm::tool_call&)> approve;
-  /// After the handler: may change what the model is told, or make an error of it.
+  /// After the handler, unless the call was stopped: may change what the model is told, or make an error of it.
   std::function<asio::awaitable<void>(run_scope&, tool_result&)> after;
-  /// A handler begins; a call has its result. They watch, and do not wait.
+  /// A handler begins; a call has its result, for each call once, also when no handler ran. They watch, and do not
+  /// wait.
   std::function<void(const llm::tool_call&)> started;
   std::function<void(const tool_result&)> finished;
 };

@@ -16,11 +16,13 @@ namespace sluice::agent {
 
 /// Numbers alone.
 struct tool_limits {
-  /// Calls that run at once, over all runs that use the toolbox; the others wait, in order of class and deadline.
+  /// Calls that run at once, over all runs that use the toolbox; the others wait, in order of class and deadline. One
+  /// that would wait for ever, since all places are held by calls that wait for it, is refused.
   std::int64_t concurrency = unlimited;
-  /// A call that has run for so long is cancelled, and the model is told. Waiting does not count. Zero: the run's deadline alone.
+  /// A call that has run for so long is cancelled, and the model is told. Waiting does not count. Zero: the run's
+  /// deadline alone.
   duration timeout = std::chrono::seconds(60);
-  /// Calls in the tree of one root run.
+  /// Calls in the tree of one root run; all count whose arguments are of the schema.
   std::int64_t calls_per_run = unlimited;
   /// The class of what it asks models for; else the run's.
   std::optional<sluice::workload> workload{};

@@ -20,7 +20,8 @@ enum class tool_outcome : std::uint8_t {
   failed,
   /// There is no such tool, or the arguments are no JSON, too long, or not of the schema. The handler did not run.
   invalid,
-  /// A limit of the tool's or the run's was reached, the budget could not pay, a hook or a person said no. The handler did not run.
+  /// A limit of the tool's or the run's was reached, the budget could not pay, a hook or a person said no. The handler
+  /// did not run.
   refused,
   /// It ran into the tool's timeout or the run's deadline.
   timed_out,
