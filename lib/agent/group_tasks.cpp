@@ -240,8 +240,6 @@ class group_in_run final : public group_tasks, public std::enable_shared_from_th
       const std::lock_guard lock(mutex_);
       const auto found = records_.find(number);
       if (found == records_.end()) return;
-      record& of = found->second;
-      awaited_.remove(of.own->waits());
       const error* const why = well ? nullptr : task.failure();
       if (why != nullptr && in_->cancelled() && why->is(errc::cancelled)) act(core_.cancel(), left);
       auto then = core_.finished(number, well ? task_ending::succeeded : task_ending::failed);
@@ -255,6 +253,8 @@ class group_in_run final : public group_tasks, public std::enable_shared_from_th
     dropped left;
     {
       const std::lock_guard lock(mutex_);
+      // Only now: while it leaves, one that has not begun is about to have its place.
+      if (const auto found = records_.find(number); found != records_.end()) awaited_.remove(found->second.own->waits());
       act(core_.gone(number), left);
     }
     set_->notify();
