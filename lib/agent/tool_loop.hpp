@@ -91,6 +91,8 @@ class tool_loop {
   std::int64_t most_history_;
   std::size_t sent_ = 0;
   int retries_ = 0;
+  /// Of the last request, by estimate.
+  std::int64_t last_input_ = 0;
   /// On the answer; and whether it is less than was wanted.
   std::int64_t output_limit_ = 0;
   bool shortened_ = false;

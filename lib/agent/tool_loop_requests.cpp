@@ -54,12 +54,15 @@ std::optional<llm::request> tool_loop::next_request() {
       end(run_stop::failed, std::move(estimated).error());
       return std::nullopt;
     }
-    const turn_size size = size_of(*estimated, wanted, how_);
+    turn_size size = size_of(*estimated, wanted, how_);
+    // As much as last time; at first, a call and a short result.
+    size.growth = std::max<std::int64_t>(64, result_.turns > 0 ? size.input - last_input_ : 0);
     switch (limit_ ? weigh_last(size) : weigh(size)) {
       case verdict::write_again: continue;
       case verdict::give_up: end(*limit_, limit_words_ + "; nor could a last answer be paid"); return std::nullopt;
       case verdict::send: break;
     }
+    last_input_ = size.input;
     output_limit_ = size.output_for((finalising_ ? means_.last : means_.working).tokens);
     shortened_ = output_limit_ < wanted;
     asked.max_output_tokens = output_limit_;
@@ -96,7 +99,7 @@ llm::request tool_loop::written() {
 tool_loop::verdict tool_loop::weigh(const turn_size& size) {
   const bool paid = size.is_paid_by(means_.working);
   // Without tools each answer is the last one.
-  const bool near = has_tools_ && how_.last_answer && !size.is_paid_twice_by(means_.last);
+  const bool near = has_tools_ && how_.last_answer && !size.leaves_another(means_.last);
   if (paid && !near) return verdict::send;
   const bool may_shorten = how_.history.fit_budget && means_.working.calls >= 1 && (result_.turns == 0 || !how_.last_answer);
   if (may_shorten && shorten_history(size.input, means_.working.tokens / 4, "the run can pay for no more")) {

@@ -37,8 +37,9 @@ bool turn_size::is_paid_by(const spending& some) const noexcept {
   return some.calls >= 1 && output_for(some.tokens) >= least;
 }
 
-bool turn_size::is_paid_twice_by(const spending& some) const noexcept {
-  return some.calls >= 2 && output_for(some.tokens - sum(input, least * answers)) >= least;
+bool turn_size::leaves_another(const spending& some) const noexcept {
+  const std::int64_t this_one = sum(input, least * answers);
+  return some.calls >= 2 && output_for(some.tokens - sum(this_one, growth)) >= least;
 }
 
 turn_size size_of(const cost& estimated, std::int64_t wanted, const loop_options& how) noexcept {

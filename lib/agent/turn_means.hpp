@@ -30,13 +30,14 @@ struct turn_size {
   std::int64_t wanted = 0;
   /// The shortest that is worth asking for.
   std::int64_t least = 0;
+  /// By how much the next request will be longer, as far as can be told.
+  std::int64_t growth = 0;
 
   /// The longest answer that so many tokens pay for beside the input; less than `least` when it is not worth it.
   [[nodiscard]] std::int64_t output_for(std::int64_t tokens) const noexcept;
-  /// Whether `some` pays for it, and whether it pays for it twice: once what a request takes is spent, there would be
-  /// something for another one.
+  /// Whether `some` pays for it, and whether there would be something left for another one after it.
   [[nodiscard]] bool is_paid_by(const spending& some) const noexcept;
-  [[nodiscard]] bool is_paid_twice_by(const spending& some) const noexcept;
+  [[nodiscard]] bool leaves_another(const spending& some) const noexcept;
 };
 
 /// `estimated`: of a request with a limit of `wanted`.

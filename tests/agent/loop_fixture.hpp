@@ -68,7 +68,7 @@ class loop_fixture : public agent_fixture {
     return into;
   }
   /// The same to its end, which must come without any time passing.
-  run_result loop(run_scope& in) {
+  run_result finish(run_scope& in) {
     const auto ended = begin(in);
     REQUIRE(ended->ended);
     REQUIRE(ended->value.has_value());

@@ -39,7 +39,7 @@ TEST_CASE("the model calls its tools, is told their results, and answers") {
     f.answers(said("Let me see.").calls("lookup", R"({"key":"k1"})", "t1").calls("lookup", R"({"key":"k2"})", "t2").took(100, 20));
     f.answers(said("It is 7.").took(150, 5));
     run_scope run = f.open();
-    const run_result result = f.loop(run);
+    const run_result result = f.finish(run);
     CHECK(result.outcome == run_outcome::complete);
     CHECK(result.stop == run_stop::answer);
     CHECK(result.text == "It is 7.");
@@ -73,7 +73,7 @@ TEST_CASE("an answer at once is one turn, and so is a loop without tools") {
     f.how.max_turns = has_tools ? 16 : 1;
     f.answers(said("Hello."));
     run_scope run = f.open();
-    const run_result result = f.loop(run);
+    const run_result result = f.finish(run);
     CHECK(result.stop == run_stop::answer);
     CHECK(result.turns == 1);
     CHECK(f.sent(0).contains("tools") == has_tools);
@@ -89,7 +89,7 @@ TEST_CASE("each request says what the template says, and a limit on its output a
   f.answers(looks_up("k1"));
   f.answers(said("Done."));
   run_scope run = f.open(run_settings("root").as(batch).on_behalf_of(tenant("acme")));
-  REQUIRE(f.loop(run).stop == run_stop::answer);
+  REQUIRE(f.finish(run).stop == run_stop::answer);
   for (const std::size_t number : {0U, 1U}) {
     CHECK(f.sent(number)["temperature"] == 0.5);
     CHECK(f.sent(number)["max_completion_tokens"] == 900);
@@ -102,7 +102,7 @@ TEST_CASE("each request says what the template says, and a limit on its output a
 
   f.how.request.limit_output(77);
   f.answers(said("Done."));
-  REQUIRE(f.loop(run).stop == run_stop::answer);
+  REQUIRE(f.finish(run).stop == run_stop::answer);
   CHECK(f.sent(2)["max_completion_tokens"] == 77);
 }
 
@@ -118,7 +118,7 @@ TEST_CASE("a call that is demanded is demanded in the first turn alone") {
     f.answers(looks_up("k1"));
     f.answers(said("Done."));
     run_scope run = f.open();
-    CHECK(f.loop(run).stop == run_stop::answer);
+    CHECK(f.finish(run).stop == run_stop::answer);
     CHECK(f.sent(0).contains("tool_choice"));
     CHECK_FALSE(f.sent(1).contains("tool_choice"));
   }
@@ -144,7 +144,7 @@ TEST_CASE("a streamed answer is told as it comes, and tools run when it has ende
   f.transport.add(streamed(said("Let me").calls("lookup", R"({"key":"k1"})")));
   f.transport.add(streamed(said("It is")));
   run_scope run = f.open();
-  const run_result result = f.loop(run);
+  const run_result result = f.finish(run);
   CHECK(result.stop == run_stop::answer);
   CHECK(result.text == "It is");
   CHECK(held_by_tools == 0);
@@ -160,7 +160,7 @@ TEST_CASE("an answer that is not streamed is told in one piece") {
   f.how.on_event = [&](const loop_event& what) { told.push_back(std::string(to_string(what.type)) + ":" + std::string(what.text)); };
   f.answers(said("It is 7."));
   run_scope run = f.open();
-  REQUIRE(f.loop(run).stop == run_stop::answer);
+  REQUIRE(f.finish(run).stop == run_stop::answer);
   CHECK(told == std::vector<std::string>{"turn_started:", "text:It is 7.", "usage:"});
 }
 
@@ -185,7 +185,7 @@ TEST_CASE("what listeners throw is dropped, and the caller's hooks are called be
   f.answers(looks_up("k1"));
   f.answers(said("Done."));
   run_scope run = f.open();
-  CHECK(f.loop(run).stop == run_stop::answer);
+  CHECK(f.finish(run).stop == run_stop::answer);
   CHECK(started == 1);
   CHECK(finished == 1);
   CHECK(events == 7);
@@ -200,7 +200,7 @@ TEST_CASE("the caller's hooks are called without listeners, too") {
   f.answers(looks_up("k1"));
   f.answers(said("Done."));
   run_scope run = f.open();
-  CHECK(f.loop(run).stop == run_stop::answer);
+  CHECK(f.finish(run).stop == run_stop::answer);
   CHECK(called == 2);
 }
 
@@ -218,7 +218,7 @@ TEST_CASE("no permit is held while tools run: with one slot, a tool that asks th
   f.answers(said("From within."));
   f.answers(said("Done."));
   run_scope run = f.open();
-  const run_result result = f.loop(run);
+  const run_result result = f.finish(run);
   CHECK(result.stop == run_stop::answer);
   CHECK(results_in(f.talk) == std::vector<std::string>{"From within."});
   CHECK(result.spent.calls == 3);
@@ -232,7 +232,7 @@ TEST_CASE("the model is told what is left, at the end of each request and not in
   f.answers(looks_up("k1").took(2'000, 100));
   f.answers(said("Done."));
   run_scope run = f.open(run_settings("root").limit({.tokens = 12'345}).until(f.gate.in(90s)));
-  REQUIRE(f.loop(run).stop == run_stop::answer);
+  REQUIRE(f.finish(run).stop == run_stop::answer);
   CHECK(f.sent(0)["messages"].back()["content"] == "(about 90 s and 12,000 tokens left)");
   CHECK(f.sent(0)["messages"].back()["role"] == "user");
   CHECK(f.sent(1)["messages"].back()["content"] == "(about 90 s and 10,000 tokens left)");
@@ -241,7 +241,7 @@ TEST_CASE("the model is told what is left, at the end of each request and not in
 
   f.answers(said("Done."));
   run_scope free = f.open();
-  REQUIRE(f.loop(free).stop == run_stop::answer);
+  REQUIRE(f.finish(free).stop == run_stop::answer);
   CHECK(f.sent(2)["messages"].back()["content"] == "Done.");
 }
 
@@ -253,9 +253,9 @@ TEST_CASE("a conversation goes on from loop to loop") {
   f.answers(looks_up("k2", "t1"));
   f.answers(said("It is 8."));
   run_scope run = f.open();
-  REQUIRE(f.loop(run).text == "It is 7.");
+  REQUIRE(f.finish(run).text == "It is 7.");
   f.talk.user("And k2?");
-  const run_result second = f.loop(run);
+  const run_result second = f.finish(run);
   CHECK(second.text == "It is 8.");
   CHECK(second.turns == 2);
   CHECK(second.spent.calls == 2);
@@ -268,7 +268,7 @@ TEST_CASE("options that do not hold are a failure, and nothing is sent") {
   loop_fixture f;
   f.how.max_turns = 0;
   run_scope run = f.open();
-  const run_result result = f.loop(run);
+  const run_result result = f.finish(run);
   CHECK(result.stop == run_stop::failed);
   CHECK(result.outcome == run_outcome::partial);
   REQUIRE(result.why.has_value());
@@ -281,7 +281,7 @@ TEST_CASE("a conversation in which nothing was said is a failure, and nothing is
   loop_fixture f;
   f.talk = llm::conversation();
   run_scope run = f.open();
-  const run_result result = f.loop(run);
+  const run_result result = f.finish(run);
   CHECK(result.stop == run_stop::failed);
   CHECK(result.why->is(errc::invalid_argument));
   CHECK(f.asked() == 0);
