@@ -54,6 +54,7 @@ class caller {
   /// How many calls wait for the plain limit now.
   [[nodiscard]] std::int64_t waiting(sluice::workload which) const { return waiting_.at(which.index()); }
   [[nodiscard]] sluice::bulkhead& gate() const { return client_.gate(); }
+  [[nodiscard]] sluice::llm::client& client() const { return client_; }
 
  private:
   [[nodiscard]] asio::awaitable<result> attempt(sluice::llm::request what, sluice::llm::call_options how, delivery as);

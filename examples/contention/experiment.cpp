@@ -39,7 +39,10 @@ class running_arm {
         limit_(which.plain_limit
                    ? std::make_unique<sluice::bulkhead>(house.get_executor(), plain_policy(*which.plain_limit))
                    : nullptr),
-        calls_(house.client(), limit_.get(), arrivals.seed) {}
+        calls_(house.client(), limit_.get(), arrivals.seed),
+        tools_(house.gate()) {
+    add_tools(tools_);
+  }
 
   asio::awaitable<void> run() {
     const auto executor = co_await asio::this_coro::executor;
@@ -88,7 +91,7 @@ class running_arm {
   asio::awaitable<void> open_runs(task_group& work) {
     for (const auto& each : arrivals_.runs) {
       co_await until(each.at);
-      work.start(agent_run(calls_, server_, each, result_.agents));
+      work.start(agent_run(calls_, server_, tools_, each, result_.agents));
     }
   }
 
@@ -98,7 +101,7 @@ class running_arm {
       const auto size = arrivals_.next_run(number, n);
       if (n == 0) co_await until(size.at);
       if (clock::now() - start_ >= to_duration(asked_.seconds)) co_return;
-      co_await agent_run(calls_, server_, size, result_.agents);
+      co_await agent_run(calls_, server_, tools_, size, result_.agents);
     }
   }
 
@@ -128,6 +131,7 @@ class running_arm {
   arm_result& result_;
   std::unique_ptr<sluice::bulkhead> limit_;
   caller calls_;
+  sluice::agent::toolbox tools_;
   clock::time_point start_;
 };
 

@@ -2,6 +2,20 @@
 /// All of sluice that a program needs; `sluice/sim` and `sluice/testing` are included by name.
 #pragma once
 
+#include <sluice/agent/group_options.hpp>
+#include <sluice/agent/history_policy.hpp>
+#include <sluice/agent/loop_event.hpp>
+#include <sluice/agent/loop_options.hpp>
+#include <sluice/agent/run_pool.hpp>
+#include <sluice/agent/run_result.hpp>
+#include <sluice/agent/run_scope.hpp>
+#include <sluice/agent/run_settings.hpp>
+#include <sluice/agent/run_tools.hpp>
+#include <sluice/agent/task_group.hpp>
+#include <sluice/agent/tool_hooks.hpp>
+#include <sluice/agent/tool_limits.hpp>
+#include <sluice/agent/tool_result.hpp>
+#include <sluice/agent/toolbox.hpp>
 #include <sluice/config/policy_file.hpp>
 #include <sluice/core/admission.hpp>
 #include <sluice/core/cost.hpp>
