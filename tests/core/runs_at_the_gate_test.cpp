@@ -60,6 +60,48 @@ TEST_CASE("a task that has started goes before a fresh one, and one that only wa
   CHECK(gate.finish("single") == "granted two of fresh");
 }
 
+TEST_CASE("forking into children and grandchildren buys a run nothing: they share the turn of its root") {
+  logged_gate gate(bare({1, 1'000}));
+  CHECK(gate.open_run("wide", {}) == "-");
+  CHECK(gate.open_run("plain", {}) == "-");
+  CHECK(gate.arrive("holds", {}) == "granted holds");
+  std::string holder = "holds";
+  for (const char* child : {"a", "b", "c"}) {
+    const std::string name(child);
+    CHECK(gate.open_run(name, {}, "wide") == "-");
+    CHECK(gate.open_run(name + name, {.funding = run_funding::carve}, name) == "-");
+    CHECK(gate.arrive("wide " + name, {}, interactive, {.run = name}) == "-");
+    CHECK(gate.arrive("wide " + name + name, {}, interactive, {.run = name + name}) == "-");
+  }
+  for (const char* step : {"1", "2", "3"})
+    CHECK(gate.arrive("plain " + std::string(step), {}, interactive, {.run = "plain"}) == "-");
+  CHECK(gate.arrive("single", {}) == "-");
+  for (const char* next : {"wide a", "plain 1", "single", "wide aa", "plain 2", "wide b", "plain 3", "wide bb", "wide c", "wide cc"}) {
+    CHECK(gate.finish(holder) == "granted " + std::string(next));
+    holder = next;
+  }
+}
+
+TEST_CASE("a run that has spent goes before a fresh one at each of its steps, but only in its class") {
+  logged_gate gate(bare({1, 1'000}));
+  CHECK(gate.open_run("begun", {}) == "-");
+  CHECK(gate.open_run("nested", {}, "begun") == "-");
+  CHECK(gate.arrive("begun 1", {}, interactive, {.run = "begun"}) == "granted begun 1");
+  for (const char* fresh : {"x", "y"}) {
+    CHECK(gate.open_run(fresh, {}) == "-");
+    CHECK(gate.arrive(fresh, {}, interactive, {.run = fresh}) == "-");
+  }
+  CHECK(gate.finish("begun 1") == "granted x");
+  // What a child has started counts for the whole task, and the other way round.
+  CHECK(gate.arrive("begun 2", {}, interactive, {.run = "nested"}) == "-");
+  CHECK(gate.finish("x") == "granted begun 2");
+  CHECK(gate.finish("begun 2") == "granted y");
+  CHECK(gate.arrive("begun 3", {}, batch, {.run = "begun"}) == "-");
+  CHECK(gate.arrive("z", {}) == "-");
+  CHECK(gate.finish("y") == "granted z");
+  CHECK(gate.finish("z") == "granted begun 3");
+}
+
 TEST_CASE("time does not pass when a run is opened or in vain extended, for nobody could be told") {
   logged_gate gate(bare({1, 1'000}));
   CHECK(gate.arrive("holds", {}) == "granted holds");
