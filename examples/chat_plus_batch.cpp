@@ -74,6 +74,7 @@ int main(int count, char** arguments) {
   sluice::testing::provider_model speed;
   speed.slots = 8;
   speed.sigma = 0;  // a provider that is no slower for being busy
+  speed.time_scale = 4;
   sluice::testing::mock_provider provider(speed);
   sluice::runtime runtime(sluice::runtime_options(shared_capacity(), llm::client_options(provider.url())));
 

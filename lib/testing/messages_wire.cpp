@@ -218,7 +218,7 @@ class messages_dialect final : public wire_dialect {
       headers.emplace_back("anthropic-ratelimit-" + what + "-reset", rfc3339(reset));
     };
     const auto thousands = (load.free_tokens + 500) / 1000 * 1000;
-    add("requests", load.places, load.free_places, load.free_places);
+    add("requests", load.limit_requests, load.free_requests, load.free_requests);
     for (const auto* what : {"tokens", "input-tokens", "output-tokens"}) {
       add(what, load.limit_tokens, load.free_tokens, thousands);
     }

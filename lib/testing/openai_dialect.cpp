@@ -46,9 +46,9 @@ std::vector<http::header> openai_dialect::headers(const wire_load& load, std::st
   std::vector<http::header> headers;
   headers.reserve(9);
   headers.emplace_back("x-request-id", std::string(request_id));
-  headers.emplace_back("x-ratelimit-limit-requests", std::to_string(load.places));
-  headers.emplace_back("x-ratelimit-remaining-requests", std::to_string(load.free_places));
-  headers.emplace_back("x-ratelimit-reset-requests", reset(load.free_places == load.places));
+  headers.emplace_back("x-ratelimit-limit-requests", std::to_string(load.limit_requests));
+  headers.emplace_back("x-ratelimit-remaining-requests", std::to_string(load.free_requests));
+  headers.emplace_back("x-ratelimit-reset-requests", reset(load.free_requests == load.limit_requests));
   headers.emplace_back("x-ratelimit-limit-tokens", std::to_string(load.limit_tokens));
   headers.emplace_back("x-ratelimit-remaining-tokens", std::to_string(load.free_tokens));
   headers.emplace_back("x-ratelimit-reset-tokens", reset(load.free_tokens == load.limit_tokens));

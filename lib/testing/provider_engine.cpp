@@ -202,8 +202,10 @@ void provider_engine::refuse(loopback_answer& to, const wire_dialect& form, cons
 std::vector<http::header> provider_engine::usual_headers(const wire_dialect& form) const {
   const auto& model = processor_.model();
   wire_load load;
-  load.places = model.slots + model.queue;
-  load.free_places = std::max(load.places - processor_.running() - processor_.waiting(), std::int64_t{0});
+  load.limit_requests = model.limit_requests;
+  const std::int64_t open = processor_.running() + processor_.waiting();
+  const bool full = open >= model.slots + model.queue;
+  load.free_requests = full ? 0 : std::max(model.limit_requests - open, std::int64_t{0});
   load.limit_tokens = model.limit_tokens;
   load.free_tokens = std::max(model.limit_tokens - held_tokens_, std::int64_t{0});
   load.retry_after = model.retry_after;

@@ -73,8 +73,8 @@ struct wire_answer {
 
 /// How busy the provider is, for the headers.
 struct wire_load {
-  std::int64_t places = 0;
-  std::int64_t free_places = 0;
+  std::int64_t limit_requests = 0;
+  std::int64_t free_requests = 0;
   std::int64_t limit_tokens = 0;
   std::int64_t free_tokens = 0;
   duration retry_after{};

@@ -41,13 +41,16 @@ struct provider_model {
   /// What the provider's 429s ask for in `retry-after`, in real time; written with a fraction when it is no whole
   /// number of seconds.
   duration retry_after = std::chrono::seconds(1);
-  /// What `x-ratelimit-limit-tokens` says. Only the headers speak of it: nothing is refused because of it.
+  /// What `x-ratelimit-limit-requests` and `x-ratelimit-limit-tokens` say, as of a minute. Only the headers speak of them:
+  /// nothing is refused because of them. While slots and queue are full, no requests are said to remain.
+  std::int64_t limit_requests = 1'000'000;
   std::int64_t limit_tokens = 2'000'000;
 
   /// No delays at all: every request is answered on arrival, a streamed one with an event for each token.
   [[nodiscard]] static constexpr provider_model instant() noexcept {
     provider_model model;
     model.slots = 1'000'000;
+    model.limit_requests = 1'000'000'000;
     model.queue = 0;
     model.sigma = 0;
     model.prompt_rate = model.output_rate = std::numeric_limits<double>::infinity();
