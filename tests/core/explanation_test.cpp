@@ -138,6 +138,13 @@ TEST_CASE("budgets: what the run has left on the axis, and by how much to extend
         "refused (budget_exhausted): the run's budget has 0 of 9 calls left, 1 call asked; raise the run's limit.calls "
         "by 1 "
         "(extend_run) or ask for less");
+  decision tools = refused(reason::budget_exhausted, constraint::budget_tool_calls);
+  tools.available = 1;
+  tools.shortfall = 2;
+  tools.limit = 9;
+  CHECK(said(tools) ==
+        "refused (budget_exhausted): the run's budget has 1 of 9 tool calls left, 3 tool calls asked; raise the run's "
+        "limit.tool_calls by 2 (extend_run) or ask for less");
   CHECK(said(reason::budget_exhausted, constraint::budget_money) ==
         "refused (budget_exhausted): the run's budget has 900 of 12,000 units of money left, 1,750 units of money "
         "asked; raise the "
