@@ -14,6 +14,12 @@ namespace sluice::llm {
 namespace {
 
 constexpr std::size_t least_capacity = 512;
+// Reading on demand keeps no stack, however deep it goes, unless simdjson checks itself. Room for one takes 9 KiB a decoder.
+#if SIMDJSON_DEVELOPMENT_CHECKS
+constexpr std::size_t depth = simdjson::DEFAULT_MAX_DEPTH;
+#else
+constexpr std::size_t depth = 1;
+#endif
 
 static_assert(static_cast<int>(stream_event::kind::text) == 0 && static_cast<int>(stream_event::kind::reasoning) == 1 &&
               static_cast<int>(stream_event::kind::refusal) == 2);
@@ -36,7 +42,7 @@ simdjson::error_code json_decoder::open(std::string_view& text, simdjson::ondema
   strings_.forget();
   // Left to itself the parser would allocate anew for each event that is a byte longer than all before.
   if (parser_.capacity() < text.size()) {
-    if (const auto error = parser_.allocate(std::bit_ceil(std::max(text.size(), least_capacity)))) return error;
+    if (const auto error = parser_.allocate(std::bit_ceil(std::max(text.size(), least_capacity)), depth)) return error;
   }
   const auto error = parser_.iterate(text.data(), text.size(), text.size() + simdjson::SIMDJSON_PADDING).get(into);
   return error == simdjson::UTF8_ERROR ? open_decoded(text, into) : error;
