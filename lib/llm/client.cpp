@@ -94,9 +94,8 @@ asio::awaitable<expected<reply, failure>> chat_once(call& asked) {
   }
 }
 
-asio::awaitable<expected<reply, failure>> run_chat(std::shared_ptr<endpoint> where, request what, call_options how) {
+asio::awaitable<expected<reply, failure>> run_chat(call asked) {
   using result = expected<reply, failure>;
-  call asked(std::move(where), std::move(what), how, false);
   if (auto prepared = asked.prepare(); !prepared) co_return result(unexpected<failure>(std::move(prepared).error()));
   for (;;) {
     auto answer = co_await chat_once(asked);
@@ -116,7 +115,7 @@ client::~client() = default;
 bulkhead& client::gate() const noexcept { return endpoint_->gate; }
 
 asio::awaitable<expected<reply, failure>> client::chat(request what, call_options options) {
-  return run_chat(endpoint_, std::move(what), options);
+  return run_chat(call(endpoint_, std::move(what), options, false));
 }
 
 asio::awaitable<expected<llm::stream, failure>> client::stream(request what, call_options options) {
