@@ -97,7 +97,7 @@ void add_run(const std::string& name, measurement measure) {
 std::vector<bar> all_bars() {
   std::vector<bar> all;
   for (const auto& room : {uncontended_bars(), contended_bars(), waiting_bars(), exchange_bars(), core_bars(),
-                           full_core_bars(), event_bars(), stream_bars(), npm_bars()})
+                           full_core_bars(), event_bars(), stream_bars(), npm_bars(), agent_bars()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }

@@ -35,6 +35,7 @@ struct bar {
 [[nodiscard]] std::vector<bar> event_bars();
 [[nodiscard]] std::vector<bar> stream_bars();
 [[nodiscard]] std::vector<bar> npm_bars();
+[[nodiscard]] std::vector<bar> agent_bars();
 
 /// Processor time of one `chat()`, 32 at once, in microseconds.
 [[nodiscard]] double chat_at_32();

@@ -11,6 +11,8 @@ function(sluice_options target)
     -Woverloaded-virtual -Wcast-qual
     # GCC 12 inlines one of operator new and delete of a coroutine frame, and takes them for a mismatched pair.
     $<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete>
+    # Optimised, it takes a literal that is put before a string for a copy that overlaps itself (GCC bug 105651).
+    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-restrict>
     $<$<BOOL:${SLUICE_WARNINGS_AS_ERRORS}>:-Werror>)
   if(SLUICE_SANITIZE)
     target_compile_options(${target} PRIVATE

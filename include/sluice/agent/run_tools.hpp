@@ -17,8 +17,17 @@ namespace sluice::agent {
 /// answers, or a limit is reached (turns, the run's budget or its deadline), or it fails, or the run is cancelled.
 ///
 /// Everything is paid by `run`. No permit is held while tools run. Each request leaves room for its answer within what the run can still
-/// pay. `talk` gets the model's answers and the tools' results, exactly one for each call whatever happened, so that it can be sent again.
+/// pay. `talk` gets the model's answers, what came of one that broke off too, and the tools' results, exactly one for each call whatever
+/// happened, so that it can be sent again. Lines that are for the model alone, such as what is left, are not kept in it.
 ///
+/// ```cpp
+/// agent::loop_options how("gpt-4o-mini");
+/// how.tell_what_is_left = true;
+/// const auto result = co_await agent::run_tools(run, client, talk, tools, how);
+/// std::cout << result.text << (result.explanation.empty() ? "" : "\n-- " + result.explanation) << '\n';
+/// ```
+///
+/// It runs on a strand over the run's executor, as a task of the run, and completes on the caller's.
 /// Completes when there is a result; it never throws but for a cancellation, after which the caller's next `co_await` throws.
 /// Cancellation: terminal: the exchange is closed, tools are cancelled, and the result says `run_stop::cancelled`, with what there is.
 /// Thread safety: one loop per conversation at a time; several loops may share run, client and toolbox.
