@@ -1,6 +1,7 @@
 #include <sluice/agent/detail/task_set.hpp>
 
 #include "agent/run_state.hpp"
+#include "runtime/context_hook.hpp"
 #include "runtime/waiting_call.hpp"
 
 #include <asio/any_io_executor.hpp>
@@ -14,6 +15,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 namespace sluice::agent::detail {
@@ -25,20 +27,27 @@ class strand_tasks final : public task_set, public run_member, public sluice::de
  public:
   explicit strand_tasks(std::shared_ptr<run_state> in)
       : waiting_call(in->gate().time()), in_(std::move(in)), strand_(asio::make_strand(in_->executor())) {
-    static_cast<void>(in_->add(*this));
+    context_.attach(in_->executor());
   }
-  ~strand_tasks() override { in_->remove(*this); }
+  ~strand_tasks() override {
+    context_.detach();
+    in_->remove(*this);
+  }
 
   bool start(asio::awaitable<void> work) override {
     if (!in_->begin_task()) return false;
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    if (!strand_) {
+      lock.unlock();
+      in_->end_task();
+      return false;
+    }
     const std::size_t number = started_++;
     asio::cancellation_signal& signal = signals_[number];
     auto self = std::static_pointer_cast<strand_tasks>(shared_from_this());
     // On the strand, and under the mutex: what cancels it must come after it.
-    asio::post(strand_, [self = std::move(self), number, &signal, work = std::move(work)]() mutable {
-      strand_tasks& all = *self;
-      asio::co_spawn(all.strand_, std::move(work),
+    asio::post(*strand_, [self = std::move(self), number, &signal, here = *strand_, work = std::move(work)]() mutable {
+      asio::co_spawn(here, std::move(work),
                      asio::bind_cancellation_slot(
                          signal.slot(), [self = std::move(self), number](std::exception_ptr) { self->end(number); }));
     });
@@ -98,11 +107,13 @@ class strand_tasks final : public task_set, public run_member, public sluice::de
 
  private:
   void run_cancelled() noexcept override {
+    const std::lock_guard lock(mutex_);
+    if (!strand_) return;
     // Its destructor may be waiting for the run already. On the strand, since this may be the last pointer to it, and the
     // destructor takes the run's mutex.
     auto self = std::static_pointer_cast<strand_tasks>(weak_from_this().lock());
     if (!self) return;
-    asio::post(strand_, [self = std::move(self)] {
+    asio::post(*strand_, [self = std::move(self)] {
       self->cancel_all();
       self->notify();
     });
@@ -117,7 +128,8 @@ class strand_tasks final : public task_set, public run_member, public sluice::de
 
   // Always through the strand, even from it: the work may be in the middle of starting what is to be cancelled.
   void emit(std::size_t number) {
-    asio::post(strand_, [self = std::static_pointer_cast<strand_tasks>(shared_from_this()), number] {
+    if (!strand_) return;
+    asio::post(*strand_, [self = std::static_pointer_cast<strand_tasks>(shared_from_this()), number] {
       asio::cancellation_signal* signal = nullptr;
       {
         const std::lock_guard lock(self->mutex_);
@@ -138,8 +150,24 @@ class strand_tasks final : public task_set, public run_member, public sluice::de
     in_->end_task();
   }
 
+  /// A strand must not outlive its context.
+  class strand_guard final : public context_hook {
+   public:
+    explicit strand_guard(strand_tasks& of) noexcept : of_(of) {}
+
+   private:
+    void context_gone() noexcept override {
+      std::optional<asio::strand<asio::any_io_executor>> last;
+      const std::lock_guard lock(of_.mutex_);
+      last.swap(of_.strand_);
+    }
+    strand_tasks& of_;
+  };
+
   std::shared_ptr<run_state> in_;
-  asio::strand<asio::any_io_executor> strand_;
+  /// Nothing when its context is gone, and all tasks with it.
+  std::optional<asio::strand<asio::any_io_executor>> strand_;
+  strand_guard context_{*this};
   mutable std::mutex mutex_;
   /// Of those that have not ended.
   std::map<std::size_t, asio::cancellation_signal> signals_;
@@ -152,7 +180,11 @@ class strand_tasks final : public task_set, public run_member, public sluice::de
 }  // namespace
 
 std::shared_ptr<task_set> task_set::make(const run_scope& in) {
-  return std::make_shared<strand_tasks>(run_state::of(in));
+  const auto& run = run_state::of(in);
+  auto made = std::make_shared<strand_tasks>(run);
+  // Once a pointer owns it: the run may be cancelled this moment. One that was takes no tasks.
+  static_cast<void>(run->add(*made));
+  return made;
 }
 
 }  // namespace sluice::agent::detail
