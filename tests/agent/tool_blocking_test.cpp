@@ -180,11 +180,16 @@ TEST_CASE("tools on several threads: each call has its result, and the width hol
       }
     }
     CHECK(most <= 2);
-    // A turn that is stopped from another thread ends all the same.
-    run_scope other = run_scope::open(gate).value();
-    auto stopped = asio::co_spawn(threads, tools.all(other, calls_of("nested", 50)), asio::use_future);
-    other.cancel();
-    CHECK(stopped.get().size() == 50);
+    // Turns that are stopped from another thread, sooner or later, end all the same.
+    for (int round = 0; round < 40; ++round) {
+      run_scope other = run_scope::open(gate).value();
+      auto stopped = asio::co_spawn(threads, tools.all(other, calls_of("nested", 30)), asio::use_future);
+      for (int i = 0; i < round; ++i) std::this_thread::yield();
+      other.cancel();
+      const results done = stopped.get();
+      REQUIRE(done.size() == 30);
+      CHECK(count(done, tool_outcome::answered) + count(done, tool_outcome::cancelled) == 30);
+    }
   }
   threads.join();
 }
