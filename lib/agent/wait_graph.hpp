@@ -17,13 +17,14 @@ namespace sluice::agent::detail {
 
 /// Runs, the pools of places that they hold or wait for, and the runs that they wait for.
 ///
-/// A run is *live* when each thing that it waits for can still come: a place in a pool, when the holders that are not live leave
-/// one over for its class; so many of a batch of runs, when so many of those that have not ended are live (those that have not begun
-/// are, when one that runs is, or there is room); a child that it opened itself, when that is live. Who waits for nothing is live. It is the
-/// least such set: a circle of runs that wait for each other alone is not live.
+/// A run is *live* when each thing that it waits for can still come: a place in a pool, when the holders that are not live
+/// leave one over for its class; so many of a batch of runs, when so many of those that have not ended are live (those that
+/// have not begun are, when one that runs is); a child that it opened itself, when that is live. Who waits for nothing is
+/// live. It is the least such set: of a circle of runs that wait for each other alone, none is.
 ///
-/// After each change that could take life away the run concerned is looked at. When it is not live, the place that was asked for last, of
-/// those in its circle, is refused, with the chain; and so on until it is live again. So between changes all runs are.
+/// After each change that could take life away the run concerned is looked at. When it is not live, the place that was
+/// asked for last, of those in its circle, is refused, with the chain; and so on until it is live again. So between changes
+/// all runs are live.
 ///
 /// Thread safety: all members of all classes here; one mutex for all, taken before none other. Lifetime: the graph outlives the rest, and
 /// a run's record its children's, its places and the batches that it owns.

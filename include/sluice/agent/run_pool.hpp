@@ -41,8 +41,8 @@ class [[nodiscard]] run_permit {
   /// Once for each holder: while it is suspended already another suspension, inside or beside the first, changes nothing, and
   /// completes without a place; the last that ends takes it again. On an empty permit, or one that is released meanwhile, it only
   /// runs `work`.
-  /// Completes when it has a place again. Errors: those of `run_pool::admit` when it cannot have one again (closed, the deadline, a circle);
-  /// what `work` gave is then lost, and the permit empty. Exceptions of `work` pass through, with or without a place.
+  /// Completes when it has a place again. Errors: those of `run_pool::admit` when it cannot have one again (closed, the
+  /// deadline, a circle); what `work` gave is then lost, and the permit empty. Exceptions of `work` pass through, with or without a place.
   /// Cancellation: that of `work`; then, and while it waits for its place, the permit is empty and it gives `errc::cancelled`.
   template <typename T>
   [[nodiscard]] asio::awaitable<expected<T, error>> suspended_while(asio::awaitable<T> work);
@@ -56,12 +56,15 @@ class [[nodiscard]] run_permit {
 
 /// A bound on whole runs, for those who want one beside the bound on exchanges: a gate of its own, whose slots are runs.
 ///
-/// A run that holds a place and waits for a child which needs one can wait for ever. When a wait would close such a circle (every
-/// holder of a place is above the waiter, or itself waits for something that only the waiter could bring about), the wait fails at once,
-/// with the chain of runs in the message; `run_permit::suspended_while` is what helps. The same when something else closes it, such as a
-/// parent that begins to wait for its group: then, of the waits in the circle, the one that began last fails. Who waits for whom: a run for the children that it
-/// opened itself (`run_scope::child`, `within`), for the tasks of a group while `task_group::wait` waits for them, for its tool calls while
-/// they run, and for a place in any pool. Everybody else is taken to be getting on, so a circle is never reported where there is none.
+/// A run that holds a place and waits for a child which needs one can wait for ever. When a wait would close such a circle
+/// (every holder of a place is above the waiter, or itself waits for something that only the waiter could bring about), it
+/// fails at once, with the chain of runs in the message; `run_permit::suspended_while` is what helps. The same when
+/// something else closes it, such as a parent that begins to wait for its group: then, of the waits in the circle, the one
+/// that began last fails.
+///
+/// Who waits for whom: a run for the children that it opened itself (`run_scope::child`, `within`), for the tasks of a group
+/// while `task_group::wait` waits for them, for its tool calls while they run, and for a place in any pool. Everybody else
+/// is taken to be getting on, so a circle is never reported where there is none.
 /// A group is taken to go well: one of `fail_fast` waits for all its tasks, one with a quorum for as many as it still needs.
 ///
 /// ```cpp
@@ -87,7 +90,7 @@ class run_pool {
   /// Completes when there is one. Cancellation: terminal: it leaves the queue, and completes with `errc::cancelled`; so does
   /// `run_scope::cancel`, or its end.
   /// Errors: `errc::refused` with the rejection's words, `errc::deadline_exceeded`, `errc::cancelled`; for a circle, `errc::refused`:
-  /// "would wait for ever: nightly/research/page 7 needs a run's place, and all 2 are held by nightly/research, which waits for it, and …".
+  /// "would wait for ever: nightly/page 7 needs a run's place, and all 2 are held by nightly, which waits for it, and …".
   [[nodiscard]] asio::awaitable<expected<run_permit, error>> admit(run_scope& who);
 
   /// Places that are taken, and runs that wait for one.
