@@ -73,7 +73,8 @@ TEST_CASE("what is only set aside is not there for a charge, which says so") {
   run_tree runs;
   const run_id top = runs.root(100);
   runs.reserve(top, 70);
-  CHECK(refusal_of(runs, top, {.tokens = 31}) == charge_refusal{cause::set_aside, budget_axis::tokens, top, 100, 30, 1, 31});
+  CHECK(refusal_of(runs, top, {.tokens = 31}) ==
+        charge_refusal{cause::set_aside, budget_axis::tokens, top, 100, 30, 1, 31});
   CHECK(runs.all.charge(top, {.tokens = 30}).has_value());
   runs.settle(top, 70, 69);
   CHECK(refusal_of(runs, top, {.tokens = 2}).why == cause::exhausted);
@@ -98,7 +99,8 @@ TEST_CASE("a carved run is charged alone, and what it was charged is spent above
 TEST_CASE("the finalise reserve is not there for a charge") {
   run_tree runs;
   const run_id top = runs.open({.limit = {.tool_calls = 10}, .finalise_reserve = {.tool_calls = 3}});
-  CHECK(refusal_of(runs, top, of_tools(8)) == charge_refusal{cause::exhausted, budget_axis::tool_calls, top, 7, 7, 1, 8});
+  CHECK(refusal_of(runs, top, of_tools(8)) ==
+        charge_refusal{cause::exhausted, budget_axis::tool_calls, top, 7, 7, 1, 8});
   CHECK(runs.all.charge(top, of_tools(7)).has_value());
 }
 
@@ -119,7 +121,8 @@ TEST_CASE("nothing is charged to a run that is closed, or below a closed one, no
 TEST_CASE("the greatest charges do not overflow") {
   run_tree runs;
   const run_id open_end = runs.open({});
-  for (int i = 0; i < 3; ++i) CHECK(runs.all.charge(open_end, {unlimited, unlimited, unlimited, unlimited}).has_value());
+  constexpr spending most{unlimited, unlimited, unlimited, unlimited};
+  for (int i = 0; i < 3; ++i) CHECK(runs.all.charge(open_end, most).has_value());
   CHECK(runs.all.balance(open_end)->spent.tool_calls == unlimited);
   const run_id limited = runs.root(unlimited - 1);
   CHECK(refusal_of(runs, limited, {.tokens = unlimited}).shortfall == 1);

@@ -166,7 +166,8 @@ class double_run {
       const run_id named = runs()[one.a % runs().size()].id;
       if (kind == 93) return both_.close_run(named, when);
       if (kind == 92) return charge(named, one, when);
-      return both_.extend_run(named, {some(one.b) / 4, some(one.c) / 16, one.c / 64 % 3, one.b % 64 == 0 ? -1 : 5}, when);
+      const std::int64_t money = one.b % 64 == 0 ? -1 : 5;
+      return both_.extend_run(named, {some(one.b) / 4, some(one.c) / 16, one.c / 64 % 3, money}, when);
     }
     if (runs().size() >= most_runs) return both_.tick(when);
     run_options what;

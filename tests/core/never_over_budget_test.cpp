@@ -1,4 +1,4 @@
-// Trees of runs under everything that can happen to them at a gate: nobody is ever over a limit, and nothing is left over.
+// Trees of runs under all that can happen to them at a gate: nobody is ever over a limit, and nothing is left over.
 #include <sluice/core/admission.hpp>
 
 #include <doctest/doctest.h>
@@ -306,9 +306,10 @@ class forest {
     for (const auto axis : axes) {
       const bool sound = told->spent.*axis >= 0 && told->reserved.*axis >= 0 && told->remaining.*axis >= 0;
       // Not by one.
-      const bool within = told->limit.*axis == unlimited || told->spent.*axis + told->reserved.*axis <= told->limit.*axis;
+      const std::int64_t limit = told->limit.*axis;
+      const bool within = limit == unlimited || told->spent.*axis + told->reserved.*axis <= limit;
       if (!sound || !within) FAIL("event " << events_ << ": run " << run << " is over its limit or below zero");
-      if (told->limit.*axis != unlimited && told->spent.*axis + told->reserved.*axis == told->limit.*axis) ++seen_.full;
+      if (limit != unlimited && told->spent.*axis + told->reserved.*axis == limit) ++seen_.full;
     }
   }
 
@@ -366,8 +367,8 @@ TEST_CASE("in a million reservations no run is ever over a limit, not by one tok
     all.checked += seen.checked;
     all.full += seen.full;
   }
-  MESSAGE(forests << " forests: " << all.reserved << " requests let in, " << all.charged << " charges and " << all.carved
-                  << " carves; of the requests " << all.waited << " had waited; " << all.refused << " refused, "
+  MESSAGE(forests << " forests: " << all.reserved << " requests let in, " << all.charged << " charges and "
+                  << all.carved << " carves; of the requests " << all.waited << " had waited; " << all.refused << " refused, "
                   << all.cancelled << " cancelled, " << all.failed << " failed, " << all.retried << " tried again; "
                   << all.checked << " accounts looked at, " << all.full << " of them full to the last unit");
   CHECK(reserved() >= wanted);

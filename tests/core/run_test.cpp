@@ -29,18 +29,18 @@ TEST_CASE("a charge that was refused says who cannot pay, the numbers, and the k
   const charge_refusal spent{cause::exhausted, budget_axis::tool_calls, {3, 1}, 1'000, 2, 1, 3};
   CHECK(spent.code() == errc::refused);
   CHECK(spent.explain("nightly/research") ==
-        "nightly/research has 2 of 1,000 tool calls left, 3 asked; raise the run's limit.tool_calls by 1 (extend_run) or ask "
-        "for less");
+        "nightly/research has 2 of 1,000 tool calls left, 3 asked; raise the run's limit.tool_calls by 1 (extend_run) or "
+        "ask for less");
   CHECK(spent.to_error() == error(errc::refused, spent.explain("run 3.1")));
 
   const charge_refusal aside{cause::set_aside, budget_axis::tokens, {0, 7}, 1, 0, 2'500, 2'500};
   CHECK(aside.code() == errc::refused);
   CHECK(aside.to_error().message() ==
-        "run 0.7 has 0 of 1 token left beside what is set aside by work under way, 2,500 asked; charge it when some of that "
-        "has ended, or raise the run's limit.tokens by 2,500 (extend_run)");
+        "run 0.7 has 0 of 1 token left beside what is set aside by work under way, 2,500 asked; charge it when some of "
+        "that has ended, or raise the run's limit.tokens by 2,500 (extend_run)");
 
   const charge_refusal money{cause::exhausted, budget_axis::money, {3, 1}, 20, 1, 4, 5};
-  CHECK(money.explain("r").starts_with("r has 1 of 20 units of money left, 5 asked; raise the run's limit.money by 4 "));
+  CHECK(money.explain("r").starts_with("r has 1 of 20 units of money left, 5 asked; raise the run's limit.money by 4"));
   const charge_refusal calls{cause::exhausted, budget_axis::calls, {3, 1}, 1, 0, 1, 1};
   CHECK(calls.explain("r").starts_with("r has 0 of 1 call left, 1 asked; raise the run's limit.calls by 1 "));
 }

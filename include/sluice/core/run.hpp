@@ -86,8 +86,8 @@ struct run_balance {
   /// The same, should all that waits or runs now come back unspent: what a request can have that is ready to wait for it. What
   /// is set aside for carved children does not count: it comes back when they are closed.
   spending payable{};
-  /// The highest threshold that it has reached and been told of, in percent of a limit of its own: 50, 80, 95 or 100, and 0
-  /// before the first. An extension may lower it.
+  /// The highest threshold that it has reached and been told of, in percent of a limit of its own: 50, 80, 95 or 100,
+  /// and 0 before the first. An extension may lower it.
   std::uint32_t crossed = 0;
 };
 
@@ -96,8 +96,8 @@ struct charge_refusal {
   enum class cause : std::uint8_t {
     /// Some run that pays has not got so much left, whatever becomes of the work under way.
     exhausted,
-    /// It could be paid if what is set aside now, for work that waits or runs and for carved runs, were not spent. A charge
-    /// does not wait.
+    /// It could be paid if what is set aside now, for work that waits or runs and for carved runs, were not spent. A
+    /// charge does not wait.
     set_aside,
     /// The run that was to be charged is unknown or closed, or below a closed one.
     not_open,
@@ -109,8 +109,8 @@ struct charge_refusal {
   budget_axis axis = budget_axis::tokens;
   /// The run that cannot pay: itself or one above it; for `not_open` and `negative`, the run that was to be charged.
   run_id who{};
-  /// Of that run: its limit without the finalise reserve; how much of it could be had, never negative; how much more would
-  /// have done; what was asked.
+  /// Of that run: its limit without the finalise reserve; how much of it could be had, never negative; how much more
+  /// would have done; what was asked.
   std::int64_t limit = 0;
   std::int64_t available = 0;
   std::int64_t shortfall = 0;
