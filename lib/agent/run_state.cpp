@@ -9,6 +9,14 @@ namespace sluice::agent::detail {
 
 namespace {
 
+constexpr std::int64_t usual_width = 8;
+
+// Of a child never more than its parent's; zero is not said.
+std::int64_t width_of(std::int64_t own, std::int64_t parents) noexcept {
+  if (parents == 0) return own == 0 ? usual_width : own;
+  return own == 0 ? parents : std::min(own, parents);
+}
+
 error wrong(const run_settings& how, const std::string& what) {
   return {errc::invalid_argument, "run " + how.name + ": " + what};
 }
@@ -18,6 +26,7 @@ error wrong(const run_settings& how, const std::string& what) {
 run_state::run_state(bulkhead& gate, run_settings&& how, asio::any_io_executor executor,
                      std::shared_ptr<run_state> parent, bool awaited)
     : gate_(&gate),
+      hold_(gate),
       executor_(std::move(executor)),
       parent_(std::move(parent)),
       root_(parent_ ? parent_->root_ : this),
@@ -27,7 +36,7 @@ run_state::run_state(bulkhead& gate, run_settings&& how, asio::any_io_executor e
       grace_(how.grace),
       workload_(how.workload.value_or(parent_ ? parent_->workload_ : interactive)),
       tenant_(how.tenant.value_or(parent_ ? parent_->tenant_ : sluice::tenant())),
-      width_(parent_ ? std::min(parent_->width_, how.width) : how.width),
+      width_(width_of(how.width, parent_ ? parent_->width_ : 0)),
       waits_(wait_graph::of_process(), name_, parent_ ? &parent_->waits_ : nullptr, awaited) {}
 
 run_state::~run_state() {
@@ -47,7 +56,7 @@ expected<std::shared_ptr<run_state>, error> run_state::open_child(run_settings h
 expected<std::shared_ptr<run_state>, error> run_state::begin(bulkhead& gate, run_settings how,
                                                              asio::any_io_executor executor,
                                                              std::shared_ptr<run_state> parent, bool awaited) {
-  if (how.width < 1) return unexpected<error>(wrong(how, "width is " + std::to_string(how.width) + "; it is at least 1"));
+  if (how.width < 0) return unexpected<error>(wrong(how, "width is " + std::to_string(how.width) + "; it is not negative"));
   if (how.grace < duration::zero()) return unexpected<error>(wrong(how, "grace is negative"));
   if (how.finalise_time < duration::zero()) return unexpected<error>(wrong(how, "finalise_time is negative"));
 
@@ -151,7 +160,7 @@ void run_state::close() noexcept {
     const std::lock_guard lock(mutex_);
     if (!std::exchange(open_, false)) return;
   }
-  gate_->close_run(id_);
+  hold_.close_run(id_);
 }
 
 asio::awaitable<leave_result> run_state::leave() {

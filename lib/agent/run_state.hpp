@@ -12,6 +12,7 @@
 #include <sluice/core/run.hpp>
 #include <sluice/core/time.hpp>
 #include <sluice/runtime/bulkhead.hpp>
+#include <sluice/runtime/detail/gate_hold.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/awaitable.hpp>
@@ -129,6 +130,8 @@ class run_state final : public run_member, public std::enable_shared_from_this<r
   [[nodiscard]] error closed_error(const char* verb) const;
 
   bulkhead* gate_;
+  /// A scope in the frame of a coroutine that is destroyed with its context has outlived the gate, as a rule.
+  sluice::detail::gate_hold hold_;
   asio::any_io_executor executor_;
   std::shared_ptr<run_state> parent_;
   run_state* root_;

@@ -328,6 +328,21 @@ void gate::end_guard(core::request_id id, const stop_source& stop) noexcept {
   left.carry_out();
 }
 
+void gate::hold() noexcept {
+  const std::lock_guard lock(mutex_);
+  ++busy_;
+}
+
+void gate::let_go() noexcept {
+  aftermath left(*this);
+  {
+    const std::lock_guard lock(mutex_);
+    --busy_;
+    left.check_unused();
+  }
+  left.carry_out();
+}
+
 bool gate::could_be_preempted(core::request_id id) const noexcept {
   const std::lock_guard lock(mutex_);
   return core_.could_be_preempted(id);

@@ -84,6 +84,9 @@ class gate {
   void end_guard(core::request_id id, const stop_source& stop) noexcept;
   [[nodiscard]] bool could_be_preempted(core::request_id id) const noexcept;
   void delivered() noexcept;
+  /// From one to the other the gate lives, whatever becomes of its bulkhead.
+  void hold() noexcept;
+  void let_go() noexcept;
 
   /// Registers `who` unless the gate is idle now; gives what there is either way. The gate lives until it is forgotten.
   drain_result observe_idle(std::shared_ptr<idle_observer> who);

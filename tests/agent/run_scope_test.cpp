@@ -3,6 +3,9 @@
 #include "agent/agent_fixture.hpp"
 
 #include <doctest/doctest.h>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/io_context.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -108,7 +111,7 @@ TEST_CASE("settings that do not hold are named") {
     CHECK_MESSAGE(opened.error().message().find(word) != std::string::npos, opened.error().message());
   };
   run_settings narrow("r");
-  narrow.width = 0;
+  narrow.width = -1;
   refused(narrow, errc::invalid_argument, "width");
   run_settings hasty("r");
   hasty.grace = -1s;
@@ -225,4 +228,20 @@ TEST_CASE("runs nest 64 deep, and no deeper") {
   CHECK(f.gate.statistics().runs == 64);
   while (!chain.empty()) chain.pop_back();
   CHECK(f.gate.statistics().runs == 0);
+}
+
+TEST_CASE("a scope in a coroutine that is dropped with its context may outlive its gate") {
+  // As in a program whose gate is declared after its context.
+  testing::manual_time_source time;
+  asio::io_context loop(1);
+  bulkhead gate(loop.get_executor(), policy({.slots = 1, .tokens = 100}), time);
+  const auto waits = [&]() -> asio::awaitable<void> {
+    const run_scope root = run_scope::open(gate).value();
+    auto held = co_await gate.admit({.tokens = 100}, interactive, {.run = root.id()});
+    auto never_comes = co_await gate.admit({.tokens = 100});
+  };
+  asio::co_spawn(loop, waits(), asio::detached);
+  loop.poll();
+  CHECK(gate.statistics().runs == 1);
+  CHECK(gate.statistics().all.waiting == 1);
 }

@@ -42,8 +42,8 @@ struct leave_result {
 /// scope with it, or let `within` do so; the destructor cancels and closes, and cannot wait.
 ///
 /// Thread safety: all members may be called from any thread, except the destructor and moves.
-/// Lifetime: its gate must outlive it and what was started in it. A child may outlive its parent's scope, but is closed
-/// with it: it can pay for nothing any more.
+/// Lifetime: its gate must outlive its use and what was started in it, but not its destructor. A child may outlive its
+/// parent's scope, but is closed with it: it can pay for nothing any more.
 class [[nodiscard]] run_scope {
  public:
   /// Opens a root run on a gate. `executor`: where tasks of the run go; the gate's when it is not given.

@@ -76,8 +76,9 @@ class run_settings {
   /// Without: the parent's; of a root, `interactive` and nobody's.
   std::optional<sluice::workload> workload{};
   std::optional<sluice::tenant> tenant{};
-  /// Tool calls that run at once, in the whole tree of a root; a child's own may be lower, never higher.
-  std::int64_t width = 8;
+  /// Tool calls that run at once, in the whole tree of a root; a child's own may be lower, never higher. Zero: the
+  /// parent's; of a root, 8.
+  std::int64_t width = 0;
   /// How long `leave` waits for what it has cancelled.
   duration grace = std::chrono::seconds(5);
   /// Told when the run, with all below it, has spent or set aside 50, 80, 95 and 100 percent of a limit of its own: each

@@ -15,6 +15,7 @@
 #include <sluice/core/tenant.hpp>
 #include <sluice/core/time.hpp>
 #include <sluice/core/workload.hpp>
+#include <sluice/runtime/detail/gate_hold.hpp>
 #include <sluice/runtime/detail/waiter.hpp>
 #include <sluice/runtime/permit.hpp>
 #include <sluice/runtime/time_source.hpp>
@@ -198,6 +199,7 @@ class bulkhead {
   [[nodiscard]] asio::any_io_executor get_executor() const;
 
  private:
+  friend class detail::gate_hold;
   static core::request to_core(const admit_request& what) noexcept;
 
   detail::gate* gate_;

@@ -1,0 +1,29 @@
+/// \file
+/// `gate_hold`: keeps the state behind a bulkhead for what has to be ended there later. Not for users.
+#pragma once
+
+#include <sluice/core/run.hpp>
+#include <sluice/runtime/detail/gate_access.hpp>
+
+namespace sluice {
+class bulkhead;
+}
+
+namespace sluice::detail {
+
+/// Thread-safe. May outlive the bulkhead, and the context of its executor.
+class gate_hold {
+ public:
+  explicit gate_hold(const bulkhead& of) noexcept;
+  gate_hold(const gate_hold&) = delete;
+  gate_hold& operator=(const gate_hold&) = delete;
+  ~gate_hold();
+
+  /// As `bulkhead::close_run`.
+  bool close_run(run_id which);
+
+ private:
+  gate* gate_;
+};
+
+}  // namespace sluice::detail
