@@ -1,0 +1,214 @@
+#include "agent/runs/run_state.hpp"
+
+#include "agent/runs/run_departure.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice::agent::detail {
+
+namespace {
+
+constexpr std::int64_t usual_width = 8;
+
+// Of a child never more than its parent's; zero is not said.
+std::int64_t width_of(std::int64_t own, std::int64_t parents) noexcept {
+  if (parents == 0) return own == 0 ? usual_width : own;
+  return own == 0 ? parents : std::min(own, parents);
+}
+
+error wrong(const run_settings& how, const std::string& what) {
+  return {errc::invalid_argument, "run " + how.name + ": " + what};
+}
+
+}  // namespace
+
+run_state::run_state(bulkhead& gate, run_settings&& how, asio::any_io_executor executor,
+                     std::shared_ptr<run_state> parent, bool awaited)
+    : gate_(&gate),
+      hold_(gate),
+      executor_(std::move(executor)),
+      parent_(std::move(parent)),
+      root_(parent_ ? parent_->root_ : this),
+      name_(std::move(how.name)),
+      deadline_(parent_ ? std::min(parent_->working_deadline(), how.deadline) : how.deadline),
+      finalise_time_(how.finalise_time),
+      grace_(how.grace),
+      workload_(how.workload.value_or(parent_ ? parent_->workload_ : interactive)),
+      tenant_(how.tenant.value_or(parent_ ? parent_->tenant_ : sluice::tenant())),
+      width_(width_of(how.width, parent_ ? parent_->width_ : 0)),
+      waits_(wait_graph::of_process(), name_, parent_ ? &parent_->waits_ : nullptr, awaited) {}
+
+run_state::~run_state() {
+  if (parent_ != nullptr) parent_->remove(*this);
+}
+
+expected<std::shared_ptr<run_state>, error> run_state::open(bulkhead& gate, run_settings how,
+                                                            asio::any_io_executor executor) {
+  if (!executor) executor = gate.get_executor();
+  return begin(gate, std::move(how), std::move(executor), nullptr, false);
+}
+
+expected<std::shared_ptr<run_state>, error> run_state::open_child(run_settings how, bool awaited) {
+  return begin(*gate_, std::move(how), executor_, shared_from_this(), awaited);
+}
+
+expected<std::shared_ptr<run_state>, error> run_state::begin(bulkhead& gate, run_settings how,
+                                                             asio::any_io_executor executor,
+                                                             std::shared_ptr<run_state> parent, bool awaited) {
+  if (how.width < 0) return unexpected<error>(wrong(how, "width is " + std::to_string(how.width) + "; it is not negative"));
+  if (how.grace < duration::zero()) return unexpected<error>(wrong(how, "grace is negative"));
+  if (how.finalise_time < duration::zero()) return unexpected<error>(wrong(how, "finalise_time is negative"));
+
+  run_options account{.limit = how.limits, .finalise_reserve = how.finalise_reserve};
+  if (parent != nullptr) {
+    account.parent = parent->id_;
+    account.funding = how.funding;
+  }
+  auto listener = std::move(how.on_threshold);
+  const std::shared_ptr<run_state> made(
+      new run_state(gate, std::move(how), std::move(executor), std::move(parent), awaited));
+  if (made->working_deadline() <= gate.now()) {
+    return unexpected<error>(error(errc::deadline_exceeded, "run " + made->path() + ": its deadline has passed already"));
+  }
+  if (made->parent_ != nullptr && !made->parent_->add(*made)) {
+    return unexpected<error>(made->parent_->closed_error("open a run in"));
+  }
+  auto opened = listener ? gate.open_run(account, std::move(listener)) : gate.open_run(account);
+  if (!opened) {
+    return unexpected<error>(error(opened.error().code(), "run " + made->path() + ": " + opened.error().message()));
+  }
+  const std::lock_guard lock(made->mutex_);
+  made->id_ = *opened;
+  made->open_ = true;
+  return made;
+}
+
+std::string run_state::path() const {
+  return parent_ == nullptr ? name_ : parent_->path() + "/" + name_;
+}
+
+instant run_state::working_deadline() const noexcept {
+  return deadline_ == never ? never : deadline_ - finalise_time_;
+}
+
+error run_state::closed_error(const char* verb) const {
+  return {errc::cancelled, std::string("cannot ") + verb + " run " + path() + ": it was cancelled or closed"};
+}
+
+expected<void, error> run_state::charge(const spending& what) {
+  if (cancelled()) return unexpected<error>(closed_error("charge"));
+  const auto charged = gate_->charge_run(id_, what);
+  if (charged) return {};
+  const charge_refusal& why = charged.error();
+  const run_state* who = this;
+  while (who != nullptr && who->id_ != why.who) who = who->parent();
+  if (who == nullptr) return unexpected<error>(why.to_error());
+  return unexpected<error>(error(why.code(), why.explain("run " + who->path())));
+}
+
+bool run_state::add(run_member& who) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (cancelled()) return false;
+  who.next_ = members_;
+  who.previous_ = nullptr;
+  if (members_ != nullptr) members_->previous_ = &who;
+  members_ = &who;
+  who.listed_ = true;
+  return true;
+}
+
+void run_state::remove(run_member& who) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(who.listed_, false)) return;
+  (who.previous_ != nullptr ? who.previous_->next_ : members_) = who.next_;
+  if (who.next_ != nullptr) who.next_->previous_ = who.previous_;
+}
+
+bool run_state::begin_task() noexcept {
+  for (run_state* each = this; each != nullptr; each = each->parent()) {
+    each->tasks_.fetch_add(1, std::memory_order_acq_rel);
+  }
+  // After it has been counted: whoever leaves either sees it, or is seen here.
+  if (!cancelled()) return true;
+  end_task();
+  return false;
+}
+
+void run_state::end_task() noexcept {
+  for (run_state* each = this; each != nullptr; each = each->parent()) {
+    if (each->tasks_.fetch_sub(1, std::memory_order_acq_rel) != 1 || !each->cancelled()) continue;
+    std::shared_ptr<departure> leaving;
+    {
+      const std::lock_guard lock(each->mutex_);
+      leaving = each->leaving_;
+    }
+    if (leaving) leaving->wake();
+  }
+}
+
+void run_state::cancel() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (cancelled_.exchange(true, std::memory_order_acq_rel)) return;
+  for (run_member* each = members_; each != nullptr; each = each->next_) each->run_cancelled();
+}
+
+void run_state::close() noexcept {
+  cancel();
+  waits_.close();
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(open_, false)) return;
+  }
+  hold_.close_run(id_);
+}
+
+asio::awaitable<leave_result> run_state::leave() {
+  const auto self = shared_from_this();
+  cancel();
+  leave_result left;
+  if (tasks() != 0) {
+    const auto here = std::make_shared<departure>(gate_->time());
+    {
+      const std::lock_guard lock(mutex_);
+      leaving_ = here;
+    }
+    co_await here->wait_for([this] { return tasks() == 0; }, gate_->in(grace_));
+    left.abandoned = tasks();
+    const std::lock_guard lock(mutex_);
+    leaving_.reset();
+  }
+  close();
+  co_return left;
+}
+
+bool run_state::count_use(const void* what, std::int64_t most) {
+  run_state& top = *root_;
+  const std::lock_guard lock(top.mutex_);
+  std::int64_t& used = top.uses_[what];
+  if (used >= most) return false;
+  ++used;
+  return true;
+}
+
+std::shared_ptr<fan_out> run_state::handlers() {
+  if (parent_ != nullptr && parent_->width_ == width_) return parent_->handlers();
+  const auto above = parent_ != nullptr ? parent_->handlers() : nullptr;
+  const std::lock_guard lock(mutex_);
+  if (!handlers_) handlers_ = above ? fan_out::below(above, width_) : fan_out::of_root(width_);
+  return handlers_;
+}
+
+std::shared_ptr<fan_out::unit> run_state::handler_unit() const noexcept {
+  for (const run_state* each = this; each != nullptr; each = each->parent()) {
+    if (each->unit_) return each->unit_;
+  }
+  return nullptr;
+}
+
+void run_state::serve_call(std::shared_ptr<fan_out::unit> unit, instant until) noexcept {
+  unit_ = std::move(unit);
+  deadline_ = std::min(deadline_, until);
+}
+
+}  // namespace sluice::agent::detail

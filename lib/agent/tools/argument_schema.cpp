@@ -1,0 +1,129 @@
+#include "agent/tools/argument_schema.hpp"
+
+#include "agent/tools/argument_mismatch.hpp"
+#include "agent/tools/schema_review.hpp"
+#include "llm/errors/quote.hpp"
+
+#include <nlohmann/json.hpp>
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validation_results.hpp>
+#include <valijson/validation_visitor.hpp>
+
+#include <exception>
+#include <utility>
+#include <vector>
+
+namespace sluice::agent::detail {
+
+namespace {
+
+using json = nlohmann::json;
+using adapter = valijson::adapters::NlohmannJsonAdapter;
+using visitor = valijson::ValidationVisitor<adapter>;
+
+unexpected<error> wrong(std::string what) { return unexpected<error>(error(errc::invalid_argument, std::move(what))); }
+unexpected<error> unfit(std::string what) {
+  return unexpected<error>(error(errc::invalid_configuration, std::move(what)));
+}
+
+// Names of members are matched by going back over them, which takes stack and time by their length.
+constexpr std::size_t most_matched_name = 256;
+
+bool has_long_name(const json& value) {
+  if (!value.is_structured()) return false;
+  for (const auto& each : value.items()) {
+    if ((value.is_object() && each.key().size() > most_matched_name) || has_long_name(each.value())) return true;
+  }
+  return false;
+}
+
+/// `<root>`, `[stops]`, `[2]`, `[city]`: as one place.
+std::string joined(const std::vector<std::string>& context) {
+  std::string path;
+  for (std::size_t i = 1; i < context.size(); ++i) {
+    std::string step = context[i].size() > 1 ? context[i].substr(1, context[i].size() - 2) : context[i];
+    const bool index = !step.empty() && step.find_first_not_of("0123456789") == std::string::npos;
+    path += index ? '[' + step + ']' : (path.empty() ? "" : ".") + step;
+  }
+  return path;
+}
+
+}  // namespace
+
+class argument_schema::rules {
+ public:
+  json text;
+  reviewed_schema reviewed;
+  valijson::Schema compiled;
+
+  /// Whether `arguments` are of the schema. Every pattern is in the table already, so that it is only read.
+  bool judge(const json& arguments, valijson::ValidationResults* results) const {
+    const adapter target(arguments);
+    const std::vector<std::string> root(1, "<root>");
+    visitor judging(target, root, true, results, const_cast<patterns&>(reviewed.compiled));
+    return judging.validateSchema(compiled);
+  }
+
+  std::string complaint(const json& arguments) const {
+    if (auto said = describe_mismatch(text, arguments)) return *std::move(said);
+    valijson::ValidationResults results;
+    judge(arguments, &results);
+    valijson::ValidationResults::Error first;
+    if (!results.popError(first)) return "the arguments are not of the tool's schema";
+    const std::string path = joined(first.context);
+    const std::string where = path.empty() ? "the object of arguments" : "argument \"" + path + '"';
+    return where + " is not of the tool's schema: " + llm::quote(first.description, {});
+  }
+};
+
+argument_schema::argument_schema(std::unique_ptr<const rules> made) noexcept : rules_(std::move(made)) {}
+argument_schema::argument_schema(argument_schema&&) noexcept = default;
+argument_schema& argument_schema::operator=(argument_schema&&) noexcept = default;
+argument_schema::~argument_schema() = default;
+
+expected<argument_schema, error> argument_schema::compile(std::string_view text) {
+  if (nesting_depth(text) > most_argument_depth) {
+    return unfit("is nested deeper than " + std::to_string(most_argument_depth) + " levels");
+  }
+  try {
+    auto made = std::make_unique<rules>();
+    made->text = json::parse(text, nullptr, false);
+    if (!made->text.is_object()) return unfit("is not a JSON object");
+    if (const auto type = made->text.find("type"); type != made->text.end() && *type != "object") {
+      return unfit("is of type " + type->dump() + "; arguments are an \"object\"");
+    }
+    auto reviewed = review_schema(made->text);
+    if (!reviewed) return unexpected<error>(std::move(reviewed).error());
+    made->reviewed = *std::move(reviewed);
+    normalise_numbers(made->text);
+    valijson::SchemaParser parser;
+    const adapter source(made->text);
+    parser.populateSchema(source, made->compiled);
+    return argument_schema(std::move(made));
+  } catch (const std::exception& thrown) {
+    return unfit("is not a JSON schema: " + llm::quote(thrown.what(), {}));
+  }
+}
+
+expected<void, error> argument_schema::check(std::string_view arguments) const {
+  if (nesting_depth(arguments) > most_argument_depth) {
+    return wrong("the arguments are nested deeper than " + std::to_string(most_argument_depth) + " levels");
+  }
+  try {
+    auto parsed = json::parse(arguments, nullptr, false);
+    if (parsed.is_discarded()) return wrong("the arguments are not valid JSON");
+    if (!parsed.is_object()) return wrong("the arguments are not a JSON object");
+    normalise_numbers(parsed);
+    if (rules_->reviewed.matches_names && has_long_name(parsed)) {
+      return wrong("the name of an argument is longer than " + std::to_string(most_matched_name) + " bytes");
+    }
+    if (rules_->judge(parsed, nullptr)) return {};
+    return wrong(rules_->complaint(parsed));
+  } catch (const std::exception& thrown) {
+    return wrong("the arguments cannot be checked against the tool's schema: " + llm::quote(thrown.what(), {}));
+  }
+}
+
+}  // namespace sluice::agent::detail

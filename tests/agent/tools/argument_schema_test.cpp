@@ -1,0 +1,276 @@
+#include "agent/tools/argument_schema.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+using sluice::agent::detail::argument_schema;
+using sluice::agent::detail::most_argument_depth;
+
+namespace {
+
+std::string refusal(const std::string& schema) {
+  const auto made = argument_schema::compile(schema);
+  if (made) return "taken";
+  CHECK(made.error().is(sluice::errc::invalid_configuration));
+  return made.error().message();
+}
+
+std::string complaint(const argument_schema& schema, const std::string& arguments) {
+  const auto checked = schema.check(arguments);
+  if (checked) return "fits";
+  CHECK(checked.error().is(sluice::errc::invalid_argument));
+  return checked.error().message();
+}
+
+std::string complaint(const std::string& schema, const std::string& arguments) {
+  const auto made = argument_schema::compile(schema);
+  REQUIRE_MESSAGE(made, schema);
+  return complaint(*made, arguments);
+}
+
+std::string nested(std::size_t levels, const std::string& open, const std::string& close,
+                   const std::string& inside = "1") {
+  std::string text;
+  for (std::size_t i = 0; i < levels; ++i) text += open;
+  text += inside;
+  for (std::size_t i = 0; i < levels; ++i) text += close;
+  return text;
+}
+
+const std::string weather = R"({
+  "type": "object",
+  "properties": {
+    "city": {"type": "string", "minLength": 1},
+    "days": {"type": "integer", "minimum": 1, "maximum": 14},
+    "unit": {"enum": ["celsius", "fahrenheit"]}
+  },
+  "required": ["city"],
+  "additionalProperties": false
+})";
+
+}  // namespace
+
+TEST_CASE("arguments that fit their schema pass") {
+  CHECK(complaint(weather, R"({"city":"Paris"})") == "fits");
+  CHECK(complaint(weather, R"({"city":"Paris","days":3,"unit":"celsius"})") == "fits");
+  CHECK(complaint(R"({"type":"object","properties":{}})", R"({"whatever":[1,{}]})") == "fits");
+  CHECK(complaint("{}", "{}") == "fits");
+}
+
+TEST_CASE("what is wrong is told by its place, what it should be, and what it is") {
+  const auto schema = argument_schema::compile(weather).value();
+  CHECK(complaint(schema, R"({"city":"Paris","days":"three"})") ==
+        R"(argument "days" must be an integer, but is the string "three")");
+  CHECK(complaint(schema, R"({"city":7})") == R"(argument "city" must be a string, but is the number 7)");
+  CHECK(complaint(schema, R"({"city":null})") == R"(argument "city" must be a string, but is null)");
+  CHECK(complaint(schema, R"({"city":true})") == R"(argument "city" must be a string, but is true)");
+  CHECK(complaint(schema, R"({"city":["a"]})") == R"(argument "city" must be a string, but is an array)");
+  CHECK(complaint(schema, R"({"city":{}})") == R"(argument "city" must be a string, but is an object)");
+  CHECK(complaint(schema, R"({})") == R"(argument "city" is missing; a string is expected)");
+  CHECK(complaint(schema, R"({"city":"Paris","unit":"kelvin"})") ==
+        R"(argument "unit" must be "celsius" or "fahrenheit", but is the string "kelvin")");
+  CHECK(complaint(schema, R"({"city":"Paris","when":"now"})") ==
+        R"(argument "when" is not known; there are: "city", "days", "unit")");
+  CHECK(complaint(schema, R"({"city":"Paris","days":2.5})") ==
+        R"(argument "days" must be an integer, but is the number 2.5)");
+  CHECK(complaint(schema, R"({"city":"Paris","days":0})") ==
+        R"(argument "days" must be at least 1, but is the number 0)");
+  CHECK(complaint(schema, R"({"city":"Paris","days":99})") ==
+        R"(argument "days" must be at most 14, but is the number 99)");
+  CHECK(complaint(schema, R"({"city":""})") == R"(argument "city" must have at least 1 characters, but has 0)");
+}
+
+TEST_CASE("two faults are told at once, and no more than two") {
+  CHECK(
+      complaint(weather, R"({"days":"three"})") ==
+      R"(argument "city" is missing; a string is expected. argument "days" must be an integer, but is the string "three")");
+  CHECK(
+      complaint(weather, R"({"days":"three","unit":"kelvin","x":1})") ==
+      R"(argument "city" is missing; a string is expected. argument "days" must be an integer, but is the string "three")");
+}
+
+TEST_CASE("what is no JSON object is not looked into") {
+  const auto schema = argument_schema::compile(weather).value();
+  CHECK(complaint(schema, "") == "the arguments are not valid JSON");
+  CHECK(complaint(schema, "{\"city\":\"Par") == "the arguments are not valid JSON");
+  CHECK(complaint(schema, "{\"city\":\"\xff\"}") == "the arguments are not valid JSON");
+  CHECK(complaint(schema, "{\"city\":\"Paris\"} and more") == "the arguments are not valid JSON");
+  CHECK(complaint(schema, "{\"days\":1e999}") == "the arguments are not valid JSON");
+  CHECK(complaint(schema, "[]") == "the arguments are not a JSON object");
+  CHECK(complaint(schema, "\"Paris\"") == "the arguments are not a JSON object");
+  CHECK(complaint(schema, "null") == "the arguments are not a JSON object");
+}
+
+TEST_CASE("deep nesting is refused before it is read") {
+  const auto open = argument_schema::compile("{}").value();
+  const std::string refused = "the arguments are nested deeper than 128 levels";
+  CHECK(complaint(open, R"({"a":)" + nested(most_argument_depth - 1, "[", "]") + "}") == "fits");
+  CHECK(complaint(open, R"({"a":)" + nested(most_argument_depth, "[", "]") + "}") == refused);
+  CHECK(complaint(open, nested(10'000, "[", "]")) == refused);
+  CHECK(complaint(open, std::string(1'000'000, '[')) == refused);
+  // Brackets in strings are no nesting.
+  CHECK(complaint(open, R"({"a":")" + std::string(1'000, '[') + R"(\"[[")" + "}") == "fits");
+  CHECK(refusal(R"({"properties":)" + nested(10'000, R"({"a":{"properties":)", "}}", "{}") + "}") ==
+        "is nested deeper than 128 levels");
+}
+
+TEST_CASE("a schema that refers to itself is followed as deep as arguments may be") {
+  const std::string tree = R"({"type":"object","properties":{"child":{"$ref":"#"},"name":{"type":"string"}}})";
+  const auto schema = argument_schema::compile(tree).value();
+  CHECK(complaint(schema, nested(most_argument_depth - 1, R"({"child":)", "}", "{}")) == "fits");
+  CHECK(complaint(schema, R"({"child":{"child":{"name":3}}})") ==
+        R"(argument "child.child.name" must be a string, but is the number 3)");
+}
+
+TEST_CASE("whole numbers are integers however they are written") {
+  const auto schema = argument_schema::compile(R"({"properties":{"n":{"type":"integer","enum":[3,1000]}}})").value();
+  CHECK(complaint(schema, R"({"n":3.0})") == "fits");
+  CHECK(complaint(schema, R"({"n":1e3})") == "fits");
+  const auto number =
+      argument_schema::compile(R"({"properties":{"n":{"type":"number","minimum":0,"const":3.0}}})").value();
+  CHECK(complaint(number, R"({"n":3})") == "fits");
+  // More than an int64 holds does not wrap around.
+  const auto positive = argument_schema::compile(R"({"properties":{"n":{"type":"number","minimum":0}}})").value();
+  CHECK(complaint(positive, R"({"n":18446744073709551615})") == "fits");
+}
+
+TEST_CASE("places below the first level have their path") {
+  const std::string trip = R"({"type":"object","properties":{
+    "stops":{"type":"array","minItems":1,"maxItems":3,"items":{"$ref":"#/$defs/stop"}},
+    "extras":{"type":"object","additionalProperties":{"type":"number"}}},
+    "$defs":{"stop":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}}})";
+  const auto schema = argument_schema::compile(trip).value();
+  CHECK(complaint(schema, R"({"stops":[{"city":"Rome"},{"city":4}]})") ==
+        R"(argument "stops[1].city" must be a string, but is the number 4)");
+  CHECK(complaint(schema, R"({"stops":[{}]})") == R"(argument "stops[0].city" is missing; a string is expected)");
+  CHECK(complaint(schema, R"({"stops":[{"city":"Rome","x":1}]})") ==
+        R"(argument "stops[0].x" is not known; there are: "city")");
+  CHECK(complaint(schema, R"({"stops":[]})") == R"(argument "stops" must have at least 1 items, but has 0)");
+  CHECK(complaint(schema, R"({"extras":{"wind":"strong"}})") ==
+        R"(argument "extras.wind" must be a number, but is the string "strong")");
+}
+
+TEST_CASE("several types may be allowed") {
+  const std::string optional =
+      R"({"properties":{"a":{"type":["string","null"]},"b":{"anyOf":[{"type":"integer"},{"type":"null"}]}}})";
+  const auto schema = argument_schema::compile(optional).value();
+  CHECK(complaint(schema, R"({"a":null,"b":null})") == "fits");
+  CHECK(complaint(schema, R"({"a":"x","b":2})") == "fits");
+  CHECK(complaint(schema, R"({"a":5})") == R"(argument "a" must be a string or null, but is the number 5)");
+  CHECK(complaint(schema, R"({"b":"x"})") == R"(argument "b" must be an integer or null, but is the string "x")");
+}
+
+TEST_CASE("a fault that no simple keyword tells is told by its place") {
+  const std::string either =
+      R"({"properties":{"id":{"anyOf":[{"type":"string","pattern":"^a"},{"type":"integer","minimum":9}]},
+    "odd":{"not":{"const":2}}}})";
+  const auto schema = argument_schema::compile(either).value();
+  CHECK(complaint(schema, R"({"id":"abc"})") == "fits");
+  CHECK(complaint(schema, R"({"id":"xbc"})").starts_with(R"(argument "id" is not of the tool's schema: )"));
+  CHECK(complaint(schema, R"({"odd":2})").starts_with(R"(argument "odd" is not of the tool's schema: )"));
+}
+
+TEST_CASE("long values are cut in messages, at a whole character, and stay on one line") {
+  std::string umlauts;
+  for (int i = 0; i < 1'000; ++i) umlauts += "\xc3\xa4";
+  const std::string said = complaint(weather, R"({"city":"P","days":")" + umlauts + R"("})");
+  CHECK(said.size() < 200);
+  CHECK(said.ends_with("\xc3\xa4...\""));
+  CHECK(complaint(weather, R"({"city":"P","days":"a\nb"})") ==
+        R"(argument "days" must be an integer, but is the string "a b")");
+}
+
+TEST_CASE("a pattern takes neither stack nor time by the length of the text") {
+  const std::string digits = R"({"properties":{"n":{"pattern":"^(d+)+$"},"s":{"pattern":"^[a-z ]*$"}}})";
+  const auto schema = argument_schema::compile(digits).value();
+  CHECK(complaint(schema, R"({"n":"dddd","s":"all well"})") == "fits");
+  // Going back over it would take 2^40 steps.
+  CHECK(complaint(schema, R"({"n":")" + std::string(40, 'd') + "!\"}").starts_with(R"(argument "n" is not of)"));
+  CHECK(complaint(schema, R"({"s":")" + std::string(200'000, 'a') + "\"}") == "fits");
+}
+
+TEST_CASE("names are matched against patterns only while they are short") {
+  const auto schema = argument_schema::compile(R"({"patternProperties":{"^x":{"type":"integer"}}})").value();
+  CHECK(complaint(schema, R"({"x1":1})") == "fits");
+  CHECK(complaint(schema, R"({"x1":"a"})").starts_with("argument \"x1\""));
+  CHECK(complaint(schema, "{\"" + std::string(257, 'x') + "\":1}") ==
+        "the name of an argument is longer than 256 bytes");
+}
+
+TEST_CASE("an array without duplicates is bounded, since each is compared with each") {
+  const std::string unique = R"({"properties":{"ids":{"type":"array","uniqueItems":true}}})";
+  CHECK(complaint(unique, R"({"ids":[1,2,3]})") == "fits");
+  CHECK(complaint(unique, R"({"ids":[1,2,1]})").starts_with("argument \"ids\""));
+  std::string many = "0";
+  for (int i = 1; i <= 1'000; ++i) many += "," + std::to_string(i);
+  CHECK(complaint(unique, R"({"ids":[)" + many + "]}") ==
+        R"(argument "ids" must have at most 1000 items, but has 1001)");
+}
+
+TEST_CASE("format is a remark") {
+  const std::string dated =
+      R"({"properties":{"on":{"type":"string","format":"date-time"},"format":{"type":"string"}}})";
+  CHECK(complaint(dated, R"({"on":"some day"})") == "fits");
+  // As a name of an argument it is none.
+  CHECK(complaint(dated, R"({"format":3})") == R"(argument "format" must be a string, but is the number 3)");
+}
+
+TEST_CASE("what is no schema of arguments is refused") {
+  CHECK(refusal("") == "is not a JSON object");
+  CHECK(refusal("[]") == "is not a JSON object");
+  CHECK(refusal("true") == "is not a JSON object");
+  CHECK(refusal("{\"type\":") == "is not a JSON object");
+  CHECK(refusal(R"({"type":3})") == R"(is of type 3; arguments are an "object")");
+  CHECK(refusal(R"({"type":"string"})") == R"(is of type "string"; arguments are an "object")");
+  for (const char* wrong :
+       {R"({"properties":{"a":{"type":3}}})", R"({"properties":{"a":{"type":"strnig"}}})", R"({"properties":{"a":3}})",
+        R"({"properties":[]})", R"({"required":"a"})", R"({"required":[1]})", R"({"properties":{"a":{"enum":3}}})",
+        R"({"properties":{"a":{"minimum":"low"}}})", R"({"properties":{"a":{"minLength":-1}}})",
+        R"({"properties":{"a":{"items":3}}})"}) {
+    CAPTURE(wrong);
+    CHECK(refusal(wrong).starts_with("is not a JSON schema: "));
+  }
+  CHECK(refusal(R"({"properties":{"a":{"multipleOf":0}}})") == "has a multipleOf that is not positive");
+  CHECK(refusal(R"({"properties":{"a":{"pattern":"("}}})").starts_with("has a pattern that cannot be used, \"(\": "));
+  CHECK(refusal(R"({"patternProperties":{"(":{}}})").starts_with("has a pattern that cannot be used, \"(\": "));
+}
+
+TEST_CASE("references stay within the schema, and end") {
+  CHECK(refusal(R"({"properties":{"a":{"$ref":"https://example.com/s.json"}}})") ==
+        R"(has a $ref to "https://example.com/s.json", which is no part of it; nothing is fetched)");
+  CHECK(refusal(R"({"properties":{"a":{"$ref":"other.json#/a"}}})").starts_with("has a $ref to \"other.json#/a\""));
+  CHECK(refusal(R"({"properties":{"a":{"$ref":"#/$defs/gone"}}})").starts_with("has a $ref to \"#/$defs/gone\""));
+  CHECK(refusal(R"({"properties":{"a":{"$ref":3}}})").starts_with("has a $ref to 3"));
+  CHECK(refusal(R"({"$ref":"#"})") == "refers to itself without an end");
+  CHECK(refusal(R"({"allOf":[{"$ref":"#"}]})") == "refers to itself without an end");
+  CHECK(
+      refusal(
+          R"({"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"not":{"$ref":"#/$defs/a"}}},"properties":{"x":{"$ref":"#/$defs/a"}}})") ==
+      "refers to itself without an end");
+  // Through another value it may come back.
+  CHECK(refusal(R"({"properties":{"next":{"anyOf":[{"$ref":"#"},{"type":"null"}]}}})") == "taken");
+  // What stands where no schema is expected is reviewed, too.
+  CHECK(refusal(R"({"x":{"y":{"pattern":"("}},"properties":{"a":{"$ref":"#/x/y"}}})").starts_with("has a pattern"));
+}
+
+TEST_CASE("any arguments get an answer, and nothing is thrown") {
+  const auto schema = argument_schema::compile(weather).value();
+  const std::vector<std::string> pieces{"{",        "}",    "[",    "]",      ":",     ",",           "\"city\"",
+                                        "\"days\"", "null", "1",    "-0",     "1e308", "\"\\u0000\"", "\"",
+                                        "\\",       "\xc3", "true", "\"a\":", " ",     "2.0"};
+  std::uint32_t seed = 1;
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text;
+    const int length = 1 + round % 12;
+    for (int i = 0; i < length; ++i) {
+      seed = seed * 1'664'525U + 1'013'904'223U;
+      text += pieces[(seed >> 16U) % pieces.size()];
+    }
+    const auto checked = schema.check(text);
+    if (!checked) CHECK_FALSE(checked.error().message().empty());
+  }
+}
