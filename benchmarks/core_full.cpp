@@ -77,7 +77,7 @@ class crowd_of_all {
   explicit crowd_of_all(admission& machine) : random_(5) {
     for (std::size_t tree = 0; tree < trees; ++tree) {
       sluice::run_options what;
-      what.limit = {std::int64_t{1} << 50, std::int64_t{1} << 50, std::int64_t{1} << 50};
+      what.limit = {.tokens = std::int64_t{1} << 50, .calls = std::int64_t{1} << 50, .money = std::int64_t{1} << 50};
       for (int level = 0; level < depth; ++level) {
         const auto opened = machine.open_run(what, sluice::instant{});
         if (!opened) std::abort();
