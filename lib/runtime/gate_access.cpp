@@ -28,5 +28,6 @@ void end_guard(gate& where, core::request_id id, const stop_source& stop) noexce
 gate_hold::gate_hold(const bulkhead& of) noexcept : gate_(of.gate_) { gate_->hold(); }
 gate_hold::~gate_hold() { gate_->let_go(); }
 bool gate_hold::close_run(run_id which) { return gate_->close_run(which); }
+std::optional<run_balance> gate_hold::balance(run_id which) const { return gate_->balance(which); }
 
 }  // namespace sluice::detail

@@ -80,7 +80,7 @@ class [[nodiscard]] run_scope {
   /// How long until the working deadline; zero when it has passed, `duration::max()` when there is none.
   [[nodiscard]] duration time_left() const;
 
-  /// The account, all below it included; zeros when it is closed.
+  /// The account, all below it included. Once it was cancelled or left: as it was then, with nothing remaining.
   [[nodiscard]] run_balance balance() const;
   /// What could still be set aside now: the least over it and the runs that pay with it, the reserve aside.
   [[nodiscard]] spending remaining() const;
@@ -91,7 +91,9 @@ class [[nodiscard]] run_scope {
   /// `errc::cancelled` when it is closed; `errc::invalid_argument` for a negative amount.
   expected<void, error> charge(const spending& what);
 
-  /// Cancels what was started in it, and refuses what would be started from now on; its account stays open.
+  /// Cancels what was started in it, and refuses what would be started from now on: nothing can be paid by it or below it
+  /// any more, and calls that wait for admission are turned away. A call to a model that a coroutine of the caller's own
+  /// awaits, outside groups, tools and loops, goes on to its end, or until that coroutine is cancelled.
   void cancel() noexcept;
   /// Whether it, or a run above it, was cancelled or closed.
   [[nodiscard]] bool cancelled() const noexcept;

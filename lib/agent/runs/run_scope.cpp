@@ -61,13 +61,13 @@ duration run_scope::time_left() const {
   return std::max(until - state_->gate().now(), duration::zero());
 }
 
-run_balance run_scope::balance() const { return state_->gate().balance(state_->id()).value_or(run_balance{}); }
+run_balance run_scope::balance() const { return state_->balance(); }
 spending run_scope::remaining() const { return balance().remaining; }
-expected<void, error> run_scope::extend(const spending& more) { return state_->gate().extend_run(state_->id(), more); }
+expected<void, error> run_scope::extend(const spending& more) { return state_->extend(more); }
 expected<void, error> run_scope::charge(const spending& what) { return state_->charge(what); }
 
-void run_scope::cancel() noexcept { state_->cancel(); }
+void run_scope::cancel() noexcept { state_->stop(); }
 bool run_scope::cancelled() const noexcept { return state_->cancelled(); }
-asio::awaitable<leave_result> run_scope::leave() { return state_->leave(); }
+asio::awaitable<leave_result> run_scope::leave() { return detail::run_state::leave(state_); }
 
 }  // namespace sluice::agent

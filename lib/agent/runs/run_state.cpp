@@ -41,6 +41,8 @@ run_state::run_state(bulkhead& gate, run_settings&& how, asio::any_io_executor e
 
 run_state::~run_state() {
   if (parent_ != nullptr) parent_->remove(*this);
+  // A scope that a task was to open may never have come to be.
+  close_account();
 }
 
 expected<std::shared_ptr<run_state>, error> run_state::open(bulkhead& gate, run_settings how,
@@ -89,7 +91,9 @@ std::string run_state::path() const {
 }
 
 instant run_state::working_deadline() const noexcept {
-  return deadline_ == never ? never : deadline_ - finalise_time_;
+  if (deadline_ == never) return never;
+  // Long ago stays long ago.
+  return deadline_ < instant::min() + finalise_time_ ? instant::min() : deadline_ - finalise_time_;
 }
 
 error run_state::closed_error(const char* verb) const {
@@ -138,12 +142,12 @@ bool run_state::begin_task() noexcept {
 void run_state::end_task() noexcept {
   for (run_state* each = this; each != nullptr; each = each->parent()) {
     if (each->tasks_.fetch_sub(1, std::memory_order_acq_rel) != 1 || !each->cancelled()) continue;
-    std::shared_ptr<departure> leaving;
+    std::vector<std::shared_ptr<departure>> leaving;
     {
       const std::lock_guard lock(each->mutex_);
       leaving = each->leaving_;
     }
-    if (leaving) leaving->wake();
+    for (const auto& one : leaving) one->wake();
   }
 }
 
@@ -153,32 +157,55 @@ void run_state::cancel() noexcept {
   for (run_member* each = members_; each != nullptr; each = each->next_) each->run_cancelled();
 }
 
-void run_state::close() noexcept {
+void run_state::stop() noexcept {
   cancel();
+  close_account();
+}
+
+void run_state::close() noexcept {
+  stop();
   waits_.close();
-  {
-    const std::lock_guard lock(mutex_);
-    if (!std::exchange(open_, false)) return;
-  }
+}
+
+void run_state::close_account() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(open_, false)) return;
+  last_ = hold_.balance(id_).value_or(run_balance{});
+  last_.remaining = {};
   hold_.close_run(id_);
 }
 
-asio::awaitable<leave_result> run_state::leave() {
-  const auto self = shared_from_this();
-  cancel();
-  leave_result left;
-  if (tasks() != 0) {
-    const auto here = std::make_shared<departure>(gate_->time());
-    {
-      const std::lock_guard lock(mutex_);
-      leaving_ = here;
-    }
-    co_await here->wait_for([this] { return tasks() == 0; }, gate_->in(grace_));
-    left.abandoned = tasks();
-    const std::lock_guard lock(mutex_);
-    leaving_.reset();
+run_balance run_state::balance() const {
+  const std::lock_guard lock(mutex_);
+  if (!open_) return last_;
+  run_balance now = hold_.balance(id_).value_or(run_balance{});
+  if (cancelled()) now.remaining = {};
+  return now;
+}
+
+expected<void, error> run_state::extend(const spending& more) {
+  if (cancelled()) {
+    return unexpected<error>(error(errc::invalid_argument, closed_error("extend").message()));
   }
-  close();
+  return gate_->extend_run(id_, more);
+}
+
+asio::awaitable<leave_result> run_state::leave(std::shared_ptr<run_state> self) {
+  run_state& own = *self;
+  own.stop();
+  leave_result left;
+  if (own.tasks() != 0) {
+    const auto here = std::make_shared<departure>(own.gate_->time());
+    {
+      const std::lock_guard lock(own.mutex_);
+      own.leaving_.push_back(here);
+    }
+    co_await here->wait_for([&own] { return own.tasks() == 0; }, own.gate_->in(own.grace_));
+    left.abandoned = own.tasks();
+    const std::lock_guard lock(own.mutex_);
+    std::erase(own.leaving_, here);
+  }
+  own.close();
   co_return left;
 }
 

@@ -24,6 +24,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace sluice::agent::detail {
 
@@ -88,6 +89,9 @@ class run_state final : public run_member, public std::enable_shared_from_this<r
   // Money.
 
   [[nodiscard]] expected<void, error> charge(const spending& what);
+  [[nodiscard]] expected<void, error> extend(const spending& more);
+  /// Once it has been stopped or closed: as it was then, with nothing remaining.
+  [[nodiscard]] run_balance balance() const;
 
   // What goes on in it.
 
@@ -101,11 +105,14 @@ class run_state final : public run_member, public std::enable_shared_from_this<r
   /// Those of it and of the runs below it that have not ended.
   [[nodiscard]] std::size_t tasks() const noexcept { return tasks_.load(std::memory_order_acquire); }
 
+  /// Cancels what goes on in it and below it.
   void cancel() noexcept;
   [[nodiscard]] bool cancelled() const noexcept { return cancelled_.load(std::memory_order_acquire); }
-  [[nodiscard]] asio::awaitable<leave_result> leave();
-  /// Cancels it, and closes its account. Harmless when repeated.
+  /// Cancels it, and closes its account: nothing can be paid by it or below it any more. Harmless when repeated.
+  void stop() noexcept;
+  /// The same, and nobody waits for it any more.
   void close() noexcept;
+  [[nodiscard]] static asio::awaitable<leave_result> leave(std::shared_ptr<run_state> self);
 
   /// Counts one more use of `what` in the tree of this root, if it has had fewer than `most`.
   [[nodiscard]] bool count_use(const void* what, std::int64_t most);
@@ -127,6 +134,7 @@ class run_state final : public run_member, public std::enable_shared_from_this<r
                                                                          std::shared_ptr<run_state> parent,
                                                                          bool awaited);
   void run_cancelled() noexcept override { cancel(); }
+  void close_account() noexcept;
   [[nodiscard]] error closed_error(const char* verb) const;
 
   bulkhead* gate_;
@@ -145,13 +153,14 @@ class run_state final : public run_member, public std::enable_shared_from_this<r
   std::int64_t width_;
   wait_graph::run waits_;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   run_member* members_ = nullptr;
   bool open_ = false;
+  run_balance last_{};
   std::atomic<bool> cancelled_{false};
   /// Tasks that have not ended, those of the runs below included.
   std::atomic<std::size_t> tasks_{0};
-  std::shared_ptr<departure> leaving_;
+  std::vector<std::shared_ptr<departure>> leaving_;
   /// Of a root.
   std::unordered_map<const void*, std::int64_t> uses_;
   /// Of a root, or of a run that is narrower than its parent; once it is needed.

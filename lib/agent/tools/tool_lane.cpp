@@ -3,7 +3,6 @@
 #include "agent/tools/tool_turn.hpp"
 #include "agent/tools/tool_words.hpp"
 
-#include <asio/cancellation_type.hpp>
 #include <asio/this_coro.hpp>
 
 #include <exception>
@@ -37,12 +36,12 @@ asio::awaitable<void> tool_turn::ask(std::shared_ptr<tool_turn> self, std::size_
   std::optional<std::string> refusal;
   try {
     if (self->hooks_.before) {
-      auto asking = self->hooks_.before(self->scope_, made);
+      auto asking = self->hooks_.before(self->scope_.get(), made);
       auto answer = co_await std::move(asking);
       if (!answer) refusal = answer.error().message();
     }
-    if (!refusal && what.tool->limits.needs_approval) {
-      auto asking = self->hooks_.approve(self->scope_, made);
+    if (!refusal && what.tool->limits.needs_approval && self->is_wanted(what)) {
+      auto asking = self->hooks_.approve(self->scope_.get(), made);
       if (!co_await std::move(asking)) refusal = "the call of tool \"" + what.tool->name + "\" was not approved";
     }
   } catch (...) {
@@ -216,19 +215,27 @@ asio::awaitable<void> tool_turn::perform(tool_turn& self, call& what) {
   if (run->tasks() != 0) {
     // Also when it was cancelled.
     co_await asio::this_coro::throw_if_cancelled(false);
-    co_await run->leave();
+    co_await run_state::leave(run);
     co_await asio::this_coro::throw_if_cancelled(true);
   }
-  const auto state = co_await asio::this_coro::cancellation_state;
-  if (self.hooks_.after && state.cancelled() == asio::cancellation_type::none) {
-    try {
-      auto looking = self.hooks_.after(self.scope_, what.result);
-      co_await std::move(looking);
-    } catch (...) {
-      // What it has changed stands.
-    }
-  }
+  if (self.hooks_.after && self.is_wanted(what)) co_await look_at(self, what);
   cut(what.result.text, tool.limits.max_result);
+}
+
+asio::awaitable<void> tool_turn::look_at(tool_turn& self, call& what) {
+  // What it changes is its own: which call it was stays, and is read when this one is abandoned.
+  tool_result seen(what.result.call);
+  seen.outcome = what.result.outcome;
+  seen.text = std::move(what.result.text);
+  seen.began = what.result.began;
+  seen.ran = what.result.ran;
+  try {
+    auto looking = self.hooks_.after(self.scope_.get(), seen);
+    co_await std::move(looking);
+  } catch (...) {
+    // What it has changed stands.
+  }
+  write(what, seen.outcome, std::move(seen.text));
 }
 
 }  // namespace sluice::agent::detail

@@ -17,6 +17,7 @@ using namespace sluice;
 using agent::run_scope;
 using agent::run_settings;
 using agent::test::agent_fixture;
+using agent::test::started;
 
 TEST_CASE("a root has what it was given, and defaults for the rest") {
   agent_fixture f;
@@ -122,6 +123,9 @@ TEST_CASE("settings that do not hold are named") {
           "reserve");
   refused(run_settings("r").until(f.gate.now()), errc::deadline_exceeded, "deadline");
   refused(run_settings("r").until(f.gate.in(3s)).keep_for_last_answer({}, 3s), errc::deadline_exceeded, "deadline");
+  refused(run_settings("r").until(instant::min()).keep_for_last_answer({}, 5s), errc::deadline_exceeded, "deadline");
+  refused(run_settings("r").until(instant{} - 1h).keep_for_last_answer({}, duration::max()), errc::deadline_exceeded,
+          "deadline");
 
   run_scope root = f.open();
   const auto reserved = root.child(run_settings("child").keep_for_last_answer({.tokens = 1}));
@@ -195,6 +199,16 @@ TEST_CASE("a closed or cancelled run opens nothing and pays for nothing") {
     CHECK(grandchild.cancelled());
     CHECK_FALSE(root.cancelled());
     CHECK(child.balance().limit.tokens == unlimited);
+    CHECK(child.remaining() == spending{});
+    CHECK(grandchild.remaining() == spending{});
+    const auto admitted = f.gate.try_admit({.tokens = 1}, interactive, {.run = grandchild.id()});
+    REQUIRE_FALSE(admitted);
+    CHECK(admitted.error().reason() == reason::unknown_run);
+    for (run_scope* each : {&child, &grandchild}) {
+      const auto extended = each->extend({.tokens = 1});
+      REQUIRE_FALSE(extended);
+      CHECK(extended.error().is(errc::invalid_argument));
+    }
   }
   SUBCASE("closed") {
     { const run_scope gone = std::move(child); }
@@ -244,4 +258,24 @@ TEST_CASE("a scope in a coroutine that is dropped with its context may outlive i
   loop.poll();
   CHECK(gate.statistics().runs == 1);
   CHECK(gate.statistics().all.waiting == 1);
+}
+
+TEST_CASE("what was spent can be asked for after the end, and who waits to pay is turned away by a cancellation") {
+  agent_fixture f(policy({.slots = 1, .tokens = 1'000}));
+  run_scope root = f.open(run_settings("root").limit({.tokens = 500}));
+  auto held = f.gate.try_admit({.tokens = 200}, interactive, {.run = root.id()});
+  REQUIRE(held);
+  CHECK(held->settle({.input_tokens = 120, .output_tokens = 30}));
+  auto other = f.gate.try_admit({.tokens = 10});
+  REQUIRE(other);
+  started<expected<permit, rejection>> waits;
+  f.start(waits, f.gate.admit({.tokens = 100}, interactive, {.run = root.id()}));
+  CHECK_FALSE(waits.ended);
+  root.cancel();
+  f.run();
+  REQUIRE(waits.value);
+  REQUIRE_FALSE(*waits.value);
+  CHECK(waits.value->error().reason() == reason::unknown_run);
+  CHECK(root.balance().spent == spending{.tokens = 150, .calls = 1});
+  CHECK(f.gate.statistics().runs == 0);
 }

@@ -262,6 +262,54 @@ TEST_CASE("leaving waits for what it has cancelled, with a bound") {
   CHECK(child.cancelled());
 }
 
+TEST_CASE("two may leave at once: both complete when the last task has stopped") {
+  house h;
+  REQUIRE(h.tasks->start(h.stubborn(500ms)));
+  h.run();
+  started<agent::leave_result> first;
+  started<agent::leave_result> second;
+  h.start(first, leave(h.root));
+  h.start(second, leave(h.root));
+  CHECK_FALSE(first.ended);
+  CHECK_FALSE(second.ended);
+  h.advance(500ms);
+  REQUIRE(first.value);
+  REQUIRE(second.value);
+  CHECK(first.value->abandoned == 0);
+  CHECK(second.value->abandoned == 0);
+}
+
+TEST_CASE("leaving that was begun ends, whatever becomes of the scope meanwhile") {
+  house h;
+  started<agent::leave_result> left;
+  std::optional<run_scope> child(h.root.child().value());
+  auto leaving = child->leave();
+  child.reset();
+  h.start(left, std::move(leaving));
+  REQUIRE(left.value);
+  CHECK(h.gate.statistics().runs == 1);
+}
+
+TEST_CASE("a task that is dropped before it begins leaves no account open") {
+  testing::manual_time_source time;
+  asio::io_context gates(1);
+  bulkhead gate(gates.get_executor(), policy({.slots = 4, .tokens = 100'000}), time);
+  std::optional<run_scope> root(run_scope::open(gate, run_settings("root"), gates.get_executor()).value());
+  {
+    asio::io_context loop(1);
+    run_scope child = run_scope::open(gate, run_settings("child"), loop.get_executor()).value();
+    const auto state = run_state::of(child)->open_child(run_settings("never begun")).value();
+    const auto tasks = task_set::make(child);
+    const auto holds = [](std::shared_ptr<run_state> of) -> asio::awaitable<void> {
+      static_cast<void>(of);
+      co_return;
+    };
+    REQUIRE(tasks->start(holds(state)));
+    CHECK(gate.statistics().runs == 3);
+  }
+  CHECK(gate.statistics().runs == 1);
+}
+
 TEST_CASE("scope, set and loop may be destroyed in any order") {
   int alive = 0;
   testing::manual_time_source time;

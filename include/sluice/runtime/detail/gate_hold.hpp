@@ -5,6 +5,8 @@
 #include <sluice/core/run.hpp>
 #include <sluice/runtime/detail/gate_access.hpp>
 
+#include <optional>
+
 namespace sluice {
 class bulkhead;
 }
@@ -19,8 +21,9 @@ class gate_hold {
   gate_hold& operator=(const gate_hold&) = delete;
   ~gate_hold();
 
-  /// As `bulkhead::close_run`.
+  /// As the members of `bulkhead`.
   bool close_run(run_id which);
+  [[nodiscard]] std::optional<run_balance> balance(run_id which) const;
 
  private:
   gate* gate_;
