@@ -110,8 +110,8 @@ asio::awaitable<void> run_agent(stage& on) {
   agent::run_scope run = *std::move(opened);
   llm::conversation talk("Be brief.");
   talk.user("What is under the keys?");
-  agent::loop_options how("m");
-  const auto result = co_await agent::run_tools(run, on.client, talk, on.tools, std::move(how));
+  auto loop = agent::run_tools(run, on.client, talk, on.tools, agent::loop_options("m"));
+  const auto result = co_await std::move(loop);
   if (result.stop != agent::run_stop::answer || result.turns != turns ||
       result.tool_calls != turns_with_tools * calls_a_turn) {
     std::abort();
