@@ -16,7 +16,8 @@ namespace sluice::agent {
 
 /// All may be empty. They are copied for each turn. `before`, `approve` and `after` run on the strand of the turn's
 /// tasks; `started` and `finished` one at a time. What is thrown counts as a refusal by `before` and `approve`, and is
-/// dropped by the others. A plain value.
+/// dropped by the others. None is called about a call that was stopped or has its result, but for `finished`, which is
+/// told so. The scope that they are given is the run's, and lives until they have ended. A plain value.
 class tool_hooks {
  public:
   tool_hooks() = default;
@@ -27,7 +28,8 @@ class tool_hooks {
   /// For tools marked `needs_approval`, after `before`: whether a person, or a rule, lets it. While it is asked the
   /// call holds nothing: no width, no place at its tool.
   std::function<asio::awaitable<bool>(run_scope&, const llm::tool_call&)> approve;
-  /// After the handler, unless the call was stopped: may change what the model is told, or make an error of it.
+  /// After the handler, unless the call was stopped: may change what the model is told (`text`), or make an error of it
+  /// (`outcome`); the rest stays as it is.
   std::function<asio::awaitable<void>(run_scope&, tool_result&)> after;
   /// A handler begins; a call has its result, for each call once, also when no handler ran. They watch, and do not
   /// wait.

@@ -18,12 +18,16 @@ constexpr duration patience = std::chrono::seconds(1);
 
 }  // namespace
 
+lent_scope::lent_scope(const std::shared_ptr<run_state>& run) : scope_(run_state::scope_of(run)) {}
+// A scope without a state closes nothing.
+lent_scope::~lent_scope() { const_cast<std::shared_ptr<run_state>&>(run_state::of(scope_)).reset(); }
+
 tool_turn::tool_turn(std::shared_ptr<tool_registry> tools, run_scope& run, std::vector<llm::tool_call> calls,
                      const tool_hooks& hooks)
     : batch(run_state::of(run)->handlers(), run_state::of(run)->handler_unit()),
       tools_(std::move(tools)),
       run_(run_state::of(run)),
-      scope_(run),
+      scope_(run_),
       hooks_(hooks),
       tasks_(task_set::make(run)),
       deadline_(run_->working_deadline()) {
@@ -38,10 +42,7 @@ asio::awaitable<std::vector<tool_result>> tool_turn::carry_out(std::shared_ptr<t
   // A caller that does not come back leaves nothing running.
   const struct on_exit {
     tool_turn& of;
-    ~on_exit() {
-      of.drop_unit();
-      if (!of.all_done()) of.tasks_->cancel_all();
-    }
+    ~on_exit() { of.end(); }
   } leaving{turn};
 
   // A caller that is cancelled has to wait for its calls to stop.
@@ -200,6 +201,21 @@ std::vector<tool_result> tool_turn::results() {
   return all;
 }
 
+void tool_turn::end() noexcept {
+  bool done = false;
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+    done = open_ == 0;
+    if (stopping_ == stop::no) stopping_ = stop::cancelled;
+    for (const std::size_t which : active_) {
+      if (calls_[which].stopped == stop::no) calls_[which].stopped = stop::cancelled;
+    }
+  }
+  drop_unit();
+  if (!done) tasks_->cancel_all();
+}
+
 bool tool_turn::have_unit() {
   if (has_unit_) return true;
   if (!next_unit_) next_unit_ = std::make_shared<fan_out::unit>();
@@ -234,15 +250,22 @@ tool_turn::stop tool_turn::stopped(const call& what) const {
   return what.stopped;
 }
 
+bool tool_turn::is_wanted(const call& what) const {
+  const std::lock_guard lock(mutex_);
+  return what.stopped == stop::no && what.at != phase::done && stopping_ == stop::no;
+}
+
 void tool_turn::conclude(std::size_t which) {
   call& what = calls_[which];
+  bool unheard = false;
   {
     const std::lock_guard lock(mutex_);
     if (what.at == phase::done) return;
     what.at = phase::done;
     std::erase(active_, which);
+    unheard = over_;
   }
-  tell_finished(what.result);
+  if (!unheard) tell_finished(what.result);
   const std::lock_guard lock(mutex_);
   --open_;
 }

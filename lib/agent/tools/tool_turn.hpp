@@ -30,6 +30,21 @@ namespace sluice::agent::detail {
 
 class run_state;
 
+/// A scope of the turn's own for the caller's run, for hooks: one that goes on when the caller's is gone finds the run
+/// closed. It does not close it.
+class lent_scope {
+ public:
+  explicit lent_scope(const std::shared_ptr<run_state>& run);
+  lent_scope(const lent_scope&) = delete;
+  lent_scope& operator=(const lent_scope&) = delete;
+  ~lent_scope();
+
+  [[nodiscard]] run_scope& get() noexcept { return scope_; }
+
+ private:
+  run_scope scope_;
+};
+
 /// Owned by shared pointers: its caller's, and its tasks', of which those that are abandoned may outlive the caller.
 ///
 /// Calls that may be carried out are taken up in order by *lanes*, tasks that each carry out one call after the other.
@@ -94,6 +109,8 @@ class tool_turn final : public fan_out::batch, public std::enable_shared_from_th
   void stop_one(std::size_t which, stop why, instant now);
   void abandon(std::size_t which);
   [[nodiscard]] std::vector<tool_result> results();
+  /// The caller goes, with or without its results: nobody is asked or told any more.
+  void end() noexcept;
 
   // Tasks.
 
@@ -106,6 +123,7 @@ class tool_turn final : public fan_out::batch, public std::enable_shared_from_th
   [[nodiscard]] bool open_run(call& what);
   [[nodiscard]] bool begin(call& what);
   void take_answer(call& what, expected<std::string, error> answer);
+  static asio::awaitable<void> look_at(tool_turn& self, call& what);
 
   // Everybody's.
 
@@ -118,6 +136,8 @@ class tool_turn final : public fan_out::batch, public std::enable_shared_from_th
   /// How many calls of a tool that is limited are taken up. Under the mutex.
   [[nodiscard]] std::int64_t& taken_of(const registered_tool& tool);
   [[nodiscard]] stop stopped(const call& what) const;
+  /// Whether it still has a use: it was not stopped and has no result yet.
+  [[nodiscard]] bool is_wanted(const call& what) const;
   /// The call has the result that stands in it, unless it was abandoned.
   void conclude(std::size_t which);
   static void write(call& what, tool_outcome outcome, std::string text);
@@ -128,7 +148,7 @@ class tool_turn final : public fan_out::batch, public std::enable_shared_from_th
 
   const std::shared_ptr<tool_registry> tools_;
   const std::shared_ptr<run_state> run_;
-  run_scope& scope_;
+  lent_scope scope_;
   const tool_hooks hooks_;
   const std::shared_ptr<task_set> tasks_;
   const instant deadline_;
@@ -142,6 +162,7 @@ class tool_turn final : public fan_out::batch, public std::enable_shared_from_th
   std::size_t open_ = 0;
   /// Why everything was told to stop.
   stop stopping_ = stop::no;
+  bool over_ = false;
   /// For the next call, and whether it is filled.
   std::shared_ptr<fan_out::unit> next_unit_;
   bool has_unit_ = false;

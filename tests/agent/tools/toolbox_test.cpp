@@ -265,7 +265,7 @@ TEST_CASE("hooks may refuse a call, change its result, and see what happens in o
   std::vector<std::string> seen;
   tool_hooks hooks;
   hooks.before = [&](run_scope& in, const llm::tool_call& call) -> asio::awaitable<expected<void, error>> {
-    CHECK(&in == &run);
+    CHECK(in.id() == run.id());
     seen.push_back("before " + call.id);
     if (call.id == "b") co_return unexpected<error>(error(errc::refused, "not on Sundays"));
     if (call.id == "c") throw std::runtime_error("the rule is broken");
