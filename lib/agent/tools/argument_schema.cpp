@@ -2,6 +2,7 @@
 
 #include "agent/tools/argument_mismatch.hpp"
 #include "agent/tools/schema_review.hpp"
+#include "agent/tools/tool_words.hpp"
 #include "llm/errors/quote.hpp"
 
 #include <nlohmann/json.hpp>
@@ -12,6 +13,9 @@
 #include <valijson/validation_visitor.hpp>
 
 #include <exception>
+#include <functional>
+#include <optional>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -38,6 +42,25 @@ bool has_long_name(const json& value) {
   }
   return false;
 }
+
+/// Reads JSON, and takes down the first name that an object gives twice: of two values only one could be checked.
+class member_watch {
+ public:
+  bool operator()(int, json::parse_event_t event, json& parsed) {
+    if (event == json::parse_event_t::object_start) seen_.emplace_back();
+    if (event == json::parse_event_t::object_end) seen_.pop_back();
+    if (event == json::parse_event_t::key) {
+      const auto& name = parsed.get_ref<const std::string&>();
+      if (!seen_.back().insert(name).second && !twice) twice = name;
+    }
+    return true;
+  }
+
+  std::optional<std::string> twice;
+
+ private:
+  std::vector<std::unordered_set<std::string>> seen_;
+};
 
 /// `<root>`, `[stops]`, `[2]`, `[city]`: as one place.
 std::string joined(const std::vector<std::string>& context) {
@@ -112,9 +135,13 @@ expected<void, error> argument_schema::check(std::string_view arguments) const {
     return wrong("the arguments are nested deeper than " + std::to_string(most_argument_depth) + " levels");
   }
   try {
-    auto parsed = json::parse(arguments, nullptr, false);
+    member_watch watch;
+    // A mark before it is no JSON, though the parser takes it.
+    const bool marked = arguments.starts_with("\xEF\xBB\xBF");
+    auto parsed = marked ? json(json::value_t::discarded) : json::parse(arguments, std::ref(watch), false);
     if (parsed.is_discarded()) return wrong("the arguments are not valid JSON");
     if (!parsed.is_object()) return wrong("the arguments are not a JSON object");
+    if (watch.twice) return wrong("argument \"" + shown(*watch.twice) + "\" is given twice");
     normalise_numbers(parsed);
     if (rules_->reviewed.matches_names && has_long_name(parsed)) {
       return wrong("the name of an argument is longer than " + std::to_string(most_matched_name) + " bytes");

@@ -274,3 +274,17 @@ TEST_CASE("any arguments get an answer, and nothing is thrown") {
     if (!checked) CHECK_FALSE(checked.error().message().empty());
   }
 }
+
+TEST_CASE("a name that is given twice is refused, at any level, since only one value could be checked") {
+  const std::string schema = R"({"type":"object","properties":{"n":{"type":"integer","maximum":5}}})";
+  CHECK(complaint(schema, R"({"n":3})") == "fits");
+  CHECK(complaint(schema, R"({"n":99,"n":3})") == "argument \"n\" is given twice");
+  CHECK(complaint(schema, R"({"n":3,"n":99})") == "argument \"n\" is given twice");
+  CHECK(complaint(schema, R"({"n":3,"\u006e":3})") == "argument \"n\" is given twice");
+  CHECK(complaint(schema, R"({"o":[{"a":1},{"b":1,"c":{},"b":2}]})") == "argument \"b\" is given twice");
+  CHECK(complaint(schema, R"({"o":[{"a":1},{"a":1}],"a":{"o":{"a":[]}}})") == "fits");
+}
+
+TEST_CASE("a byte order mark is no JSON") {
+  CHECK(complaint(weather, "\xEF\xBB\xBF{\"city\":\"Paris\"}") == "the arguments are not valid JSON");
+}

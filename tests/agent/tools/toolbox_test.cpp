@@ -343,3 +343,20 @@ TEST_CASE("approval is asked while the call holds nothing; without anybody to as
   CHECK(more.value->at(0).outcome == tool_outcome::refused);
   CHECK(run.balance().spent.tool_calls == 3);
 }
+
+TEST_CASE("an argument that is given twice is neither taken nor paid for") {
+  tool_fixture h;
+  int ran = 0;
+  h.tools.add(llm::tool("count", "", R"({"type":"object","properties":{"n":{"type":"integer","maximum":5}}})"),
+              [&](const llm::tool_arguments&) -> asio::awaitable<answer> {
+                ++ran;
+                co_return "done";
+              });
+  run_scope run = h.open();
+  const results all = h.at_once(run, {call_of("count", R"({"n":99,"n":3})")});
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].outcome == tool_outcome::invalid);
+  CHECK(all[0].text == "argument \"n\" is given twice");
+  CHECK(ran == 0);
+  CHECK(run.balance().spent.tool_calls == 0);
+}
