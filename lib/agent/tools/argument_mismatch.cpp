@@ -19,6 +19,9 @@ constexpr std::size_t most_sentences = 2;
 constexpr std::size_t most_listed = 20;
 // Of references that lead to references.
 constexpr int most_hops = 16;
+// Schemas that values are held against, and as much for each so many bytes of a place's name.
+constexpr std::size_t most_steps = 100'000;
+constexpr std::size_t bytes_per_step = 256;
 
 std::string quoted(const std::string& text) { return '"' + shown(text) + '"'; }
 
@@ -78,6 +81,8 @@ class place {
   place item(std::size_t at) const { return place(path_ + '[' + std::to_string(at) + ']'); }
   std::string subject() const { return path_.empty() ? "the object of arguments" : "argument " + quoted(path_); }
 
+  std::size_t size() const { return path_.size(); }
+
   place() = default;
 
  private:
@@ -90,6 +95,7 @@ class search {
   explicit search(const json& schema) : schema_(schema) {}
 
   void judge(const json& node, const json& value, const place& where) {
+    steps_ += 1 + where.size() / bytes_per_step;
     const json* rules = &node;
     for (int hop = 0; rules != nullptr && rules->is_object() && rules->contains("$ref"); ++hop) {
       const json& reference = rules->at("$ref");
@@ -103,14 +109,17 @@ class search {
     if (value.is_object()) members(*rules, value, where);
     if (value.is_array()) items(*rules, value, where);
     if (const auto all = rules->find("allOf"); all != rules->end() && all->is_array()) {
-      for (const json& each : *all) judge(each, value, where);
+      for (const json& each : *all) {
+        if (full()) return;
+        judge(each, value, where);
+      }
     }
   }
 
   std::vector<std::string> sentences;
 
  private:
-  [[nodiscard]] bool full() const { return sentences.size() >= most_sentences; }
+  [[nodiscard]] bool full() const { return sentences.size() >= most_sentences || steps_ > most_steps; }
   void say(std::string sentence) {
     if (!full() && std::find(sentences.begin(), sentences.end(), sentence) == sentences.end()) {
       sentences.push_back(std::move(sentence));
@@ -160,6 +169,7 @@ class search {
     }
     const auto at = rules.find("enum");
     if (at == rules.end() || !at->is_array() || std::find(at->begin(), at->end(), value) != at->end()) return;
+    if (at->empty()) return say(where.subject() + " can have no value, since the tool's schema has an empty list of them");
     std::vector<std::string> values;
     for (const json& each : *at) {
       if (values.size() == most_listed) {
@@ -254,6 +264,7 @@ class search {
   }
 
   const json& schema_;
+  std::size_t steps_ = 0;
 };
 
 }  // namespace

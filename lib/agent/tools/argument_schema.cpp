@@ -7,13 +7,18 @@
 
 #include <nlohmann/json.hpp>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/constraint_builder.hpp>
+#include <valijson/constraints/concrete_constraints.hpp>
 #include <valijson/schema.hpp>
 #include <valijson/schema_parser.hpp>
 #include <valijson/validation_results.hpp>
 #include <valijson/validation_visitor.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
+#include <new>
 #include <optional>
 #include <unordered_set>
 #include <utility>
@@ -31,6 +36,51 @@ unexpected<error> wrong(std::string what) { return unexpected<error>(error(errc:
 unexpected<error> unfit(std::string what) {
   return unexpected<error>(error(errc::invalid_configuration, std::move(what)));
 }
+
+// A step is one schema that one value is held against. Alternatives within alternatives take a number of them that grows
+// with a power of the depth; what grows with the arguments alone is to pass.
+constexpr std::int64_t steps_at_least = 100'000;
+constexpr std::int64_t steps_per_byte = 2;
+// What takes about as long as a step.
+constexpr std::size_t bytes_per_step = 256;
+constexpr std::size_t comparisons_per_step = 32;
+
+class too_complex final : public std::exception {};
+
+// A check ends on the thread on which it began.
+thread_local std::int64_t steps_left = 0;
+
+class step_count final : public valijson::constraints::PolyConstraint {
+ public:
+  explicit step_count(bool compares) : compares_(compares) {}
+
+  bool validate(const valijson::adapters::Adapter& target, const std::vector<std::string>& context,
+                valijson::ValidationResults*) const override {
+    std::size_t copied = 0;
+    for (const std::string& each : context) copied += each.size();
+    std::size_t cost = 1 + copied / bytes_per_step;
+    if (compares_ && target.isArray()) {
+      const std::size_t items = target.getArraySize();
+      cost += items * items / comparisons_per_step;
+    }
+    steps_left -= static_cast<std::int64_t>(cost);
+    if (steps_left < 0) throw too_complex();
+    return true;
+  }
+
+ private:
+  Constraint* cloneInto(void* at) const override { return new (at) step_count(*this); }
+  std::size_t sizeOf() const override { return sizeof(step_count); }
+
+  bool compares_;
+};
+
+class step_builder final : public valijson::ConstraintBuilder {
+ public:
+  valijson::constraints::Constraint* make(const valijson::adapters::Adapter& value) const override {
+    return new step_count(value.asBool());
+  }
+};
 
 // Names of members are matched by going back over them, which takes stack and time by their length.
 constexpr std::size_t most_matched_name = 256;
@@ -92,7 +142,11 @@ class argument_schema::rules {
   std::string complaint(const json& arguments) const {
     if (auto said = describe_mismatch(text, arguments)) return *std::move(said);
     valijson::ValidationResults results;
-    judge(arguments, &results);
+    try {
+      judge(arguments, &results);
+    } catch (const too_complex&) {
+      // What it has found by then does.
+    }
     valijson::ValidationResults::Error first;
     if (!results.popError(first)) return "the arguments are not of the tool's schema";
     const std::string path = joined(first.context);
@@ -122,6 +176,7 @@ expected<argument_schema, error> argument_schema::compile(std::string_view text)
     made->reviewed = *std::move(reviewed);
     normalise_numbers(made->text);
     valijson::SchemaParser parser;
+    parser.addConstraintBuilder(counted_keyword, new step_builder);
     const adapter source(made->text);
     parser.populateSchema(source, made->compiled);
     return argument_schema(std::move(made));
@@ -146,8 +201,13 @@ expected<void, error> argument_schema::check(std::string_view arguments) const {
     if (rules_->reviewed.matches_names && has_long_name(parsed)) {
       return wrong("the name of an argument is longer than " + std::to_string(most_matched_name) + " bytes");
     }
+    const std::int64_t most = steps_at_least + steps_per_byte * static_cast<std::int64_t>(arguments.size());
+    steps_left = most;
     if (rules_->judge(parsed, nullptr)) return {};
+    steps_left = most;
     return wrong(rules_->complaint(parsed));
+  } catch (const too_complex&) {
+    return wrong("the arguments are too complex to check against the tool's schema");
   } catch (const std::exception& thrown) {
     return wrong("the arguments cannot be checked against the tool's schema: " + llm::quote(thrown.what(), {}));
   }

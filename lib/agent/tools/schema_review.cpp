@@ -71,6 +71,7 @@ class review {
     mend(schema_);
     if (problem_.empty()) follow(schema_);
     if (!problem_.empty()) return unexpected<error>(error(errc::invalid_configuration, std::move(problem_)));
+    count_steps();
     return std::move(found_);
   }
 
@@ -114,6 +115,19 @@ class review {
       refuse("has a multipleOf that is not positive");
     }
     each_child(node, [this](json& child, bool) { mend(child); });
+    to_count_.push_back(&node);
+  }
+
+  // Within `allOf`, which is looked at before all else: behind what is there, since references count its places. Inner
+  // schemas come first in the list, so that none has moved when its turn comes.
+  void count_steps() {
+    for (json* const node : to_count_) {
+      const auto unique = node->find("uniqueItems");
+      json step = json::object();
+      step[counted_keyword] = unique != node->end() && *unique == true;
+      json& all = (*node)["allOf"];
+      if (all.is_null() || all.is_array()) all.push_back(std::move(step));
+    }
   }
 
   // A schema that comes to itself again for one and the same value would be followed for ever.
@@ -151,6 +165,7 @@ class review {
   reviewed_schema found_;
   std::string problem_;
   std::set<const json*> mended_;
+  std::vector<json*> to_count_;
   std::set<const json*> open_;
   std::set<const json*> done_;
 };

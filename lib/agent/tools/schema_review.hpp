@@ -20,6 +20,10 @@ using patterns = std::unordered_map<std::string, std::regex>;
 /// The most items of an array that must be without duplicates: each is compared with each.
 inline constexpr std::size_t most_unique_items = 1'000;
 
+/// A keyword of no standard, which the review puts into the schemas that the check goes through: there the work of the
+/// check is counted. Its value says whether the items of an array are compared with each other.
+inline constexpr const char* counted_keyword = "$sluice-counted";
+
 /// What the check of a schema needs beside it.
 struct reviewed_schema {
   patterns compiled;
@@ -27,7 +31,7 @@ struct reviewed_schema {
   bool matches_names = false;
 };
 
-/// Takes `format` out of `schema`, bounds what is quadratic, and compiles its patterns. Errors: as
+/// Takes `format` out of `schema`, bounds what is quadratic, has its steps counted, and compiles its patterns. Errors: as
 /// `argument_schema::compile`.
 [[nodiscard]] expected<reviewed_schema, error> review_schema(nlohmann::json& schema);
 

@@ -288,3 +288,56 @@ TEST_CASE("a name that is given twice is refused, at any level, since only one v
 TEST_CASE("a byte order mark is no JSON") {
   CHECK(complaint(weather, "\xEF\xBB\xBF{\"city\":\"Paris\"}") == "the arguments are not valid JSON");
 }
+
+TEST_CASE("an empty list of values lets none be") {
+  CHECK(complaint(R"({"type":"object","properties":{"a":{"enum":[]}}})", R"({"a":1})") ==
+        "argument \"a\" can have no value, since the tool's schema has an empty list of them");
+}
+
+TEST_CASE("the work of a check is bounded, however schemas lead into each other") {
+  const std::string complex = "the arguments are too complex to check against the tool's schema";
+  // Each level tries all alternatives below it.
+  std::string filter = R"({"type":"object","properties":{"filter":{"$ref":"#/$defs/e"}},"$defs":{"e":{"oneOf":[)";
+  for (const std::string op : {"and", "or", "not"}) {
+    filter += R"({"type":"object","properties":{"op":{"const":")" + op +
+              R"("},"args":{"type":"array","items":{"$ref":"#/$defs/e"}}},"required":["op","args"]},)";
+  }
+  filter += R"({"type":"object","properties":{"op":{"const":"eq"}},"required":["op"],"maxProperties":1}]}}})";
+  const auto made = argument_schema::compile(filter);
+  REQUIRE(made);
+  const auto deep = [](std::size_t levels, const std::string& inside) {
+    return R"({"filter":)" + nested(levels, R"({"op":"and","args":[)", "]}", inside) + "}";
+  };
+  CHECK(complaint(*made, deep(4, R"({"op":"eq"})")) == "fits");
+  CHECK(complaint(*made, deep(40, R"({"op":"eq"})")) == complex);
+  CHECK(complaint(*made, deep(40, R"({"op":"xx"})")) == complex);
+
+  std::string graph = R"({"type":"object","properties":{"x":{"$ref":"#/$defs/d0"}},"$defs":{)";
+  for (int i = 0; i < 30; ++i) {
+    const std::string next = R"({"$ref":"#/$defs/d)" + std::to_string(i + 1) + "\"}";
+    graph += "\"d" + std::to_string(i) + R"(":{"allOf":[)" + next + "," + next + "]},";
+  }
+  graph += R"("d30":{"type":"string"}}})";
+  CHECK(complaint(graph, R"({"x":"a"})") == complex);
+  CHECK(complaint(graph, R"({"x":1})") == R"(argument "x" must be a string, but is the number 1)");
+  CHECK(complaint(graph, R"({"y":1})") == "fits");
+}
+
+TEST_CASE("what grows with the arguments alone is checked, whatever their length") {
+  const std::string list = R"({"type":"object","properties":{"n":{"type":"array","items":{"type":"integer"}}}})";
+  std::string many = "1";
+  for (int i = 0; i < 120'000; ++i) many += ",1";
+  CHECK(complaint(list, R"({"n":[)" + many + "]}") == "fits");
+  // A long name is copied for each item below it.
+  const std::string map = R"({"type":"object","additionalProperties":{"type":"array","items":{"type":"integer"}}})";
+  CHECK(complaint(map, "{\"" + std::string(200'000, 'n') + "\":[" + many + "]}") ==
+        "the arguments are too complex to check against the tool's schema");
+  CHECK(complaint(map, "{\"" + std::string(200'000, 'n') + "\":[1,2,3]}") == "fits");
+}
+
+TEST_CASE("places within allOf are where the schema has them") {
+  const std::string schema =
+      R"({"type":"object","allOf":[{"required":["a"]}],"properties":{"o":{"$ref":"#/allOf/0"}}})";
+  CHECK(complaint(schema, R"({"a":1,"o":{"a":1}})") == "fits");
+  CHECK(complaint(schema, R"({"a":1,"o":{}})") == R"(argument "o.a" is missing)");
+}
