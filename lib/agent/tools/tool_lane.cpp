@@ -12,13 +12,14 @@ namespace sluice::agent::detail {
 
 namespace {
 
-std::string words_of(const std::exception_ptr& thrown) {
+std::string words_of(const std::exception_ptr& thrown, const std::string& who) {
   try {
     std::rethrow_exception(thrown);
   } catch (const std::exception& known) {
-    return known.what();
+    const std::string said = known.what();
+    return said.empty() ? who + " failed without a word" : said;
   } catch (...) {
-    return "the tool threw something that is no exception";
+    return who + " threw something that is no exception";
   }
 }
 
@@ -34,18 +35,21 @@ asio::awaitable<void> tool_turn::ask(std::shared_ptr<tool_turn> self, std::size_
   call& what = self->calls_[which];
   const llm::tool_call& made = what.result.call;
   std::optional<std::string> refusal;
+  std::string asked = "the hook before the call";
   try {
     if (self->hooks_.before) {
       auto asking = self->hooks_.before(self->scope_.get(), made);
       auto answer = co_await std::move(asking);
       if (!answer) refusal = answer.error().message();
+      if (refusal && refusal->empty()) refusal = asked + " refused it without a word";
     }
     if (!refusal && what.tool->limits.needs_approval && self->is_wanted(what)) {
+      asked = "the approval of the call";
       auto asking = self->hooks_.approve(self->scope_.get(), made);
       if (!co_await std::move(asking)) refusal = "the call of tool \"" + what.tool->name + "\" was not approved";
     }
   } catch (...) {
-    refusal = words_of(std::current_exception());
+    refusal = words_of(std::current_exception(), asked);
   }
   stop why = self->stopped(what);
   if (why == stop::no && self->run_->cancelled()) why = stop::cancelled;
@@ -74,7 +78,7 @@ asio::awaitable<void> tool_turn::lane(std::shared_ptr<tool_turn> self, std::size
     try {
       co_await perform(*self, what);
     } catch (...) {
-      write(what, tool_outcome::failed, words_of(std::current_exception()));
+      write(what, tool_outcome::failed, words_of(std::current_exception(), "the tool"));
     }
     if (!self->put_down(*which)) break;
   }
@@ -177,7 +181,8 @@ void tool_turn::take_answer(call& what, expected<std::string, error> answer) {
   } else if (run_->cancelled()) {
     write_stopped(what, stop::cancelled);
   } else {
-    write(what, tool_outcome::failed, answer.error().message());
+    std::string said = answer.error().message();
+    write(what, tool_outcome::failed, said.empty() ? "the tool failed without a word" : std::move(said));
   }
 }
 
@@ -208,7 +213,7 @@ asio::awaitable<void> tool_turn::perform(tool_turn& self, call& what) {
     auto answer = co_await std::move(running);
     self.take_answer(what, std::move(answer));
   } catch (...) {
-    self.take_answer(what, unexpected<error>(error(errc::cancelled, words_of(std::current_exception()))));
+    self.take_answer(what, unexpected<error>(error(errc::cancelled, words_of(std::current_exception(), "the tool"))));
   }
   place.reset();
   const auto run = run_state::of(*what.scope);

@@ -2,7 +2,6 @@
 
 #include "agent/runs/run_state.hpp"
 #include "agent/tools/tool_words.hpp"
-#include "agent/loop/what_is_left.hpp"
 
 #include <asio/this_coro.hpp>
 
@@ -278,7 +277,7 @@ void tool_turn::write(call& what, tool_outcome outcome, std::string text) {
 std::string tool_turn::stop_words(const call& what, stop why) {
   switch (why) {
     case stop::tool_time:
-      return "tool \"" + what.tool->name + "\" was stopped after " + rounded(what.tool->limits.timeout) +
+      return "tool \"" + what.tool->name + "\" was stopped after " + time_limit(what.tool->limits.timeout) +
              ", its time limit";
     case stop::run_time: return "the time of the run was up before the call had ended";
     case stop::cancelled:

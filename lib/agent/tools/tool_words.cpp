@@ -1,8 +1,10 @@
 #include "agent/tools/tool_words.hpp"
 
+#include "agent/loop/what_is_left.hpp"
 #include "core/grouped.hpp"
 #include "llm/errors/quote.hpp"
 
+#include <chrono>
 #include <cstdint>
 
 namespace sluice::agent::detail {
@@ -27,6 +29,19 @@ std::string shown(std::string_view text) {
   constexpr std::size_t enough = 80;
   if (text.size() <= enough) return llm::quote(text, {});
   return llm::quote(text.substr(0, whole_characters(text, enough)), {}) + "...";
+}
+
+std::string time_limit(duration limit) {
+  if (limit >= std::chrono::minutes(2)) return rounded(limit);
+  const auto whole = std::chrono::floor<std::chrono::seconds>(limit);
+  const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(limit - whole).count();
+  std::string said = std::to_string(whole.count());
+  if (rest != 0) {
+    std::string digits = std::to_string(rest);
+    digits.insert(0, 9 - digits.size(), '0');
+    said += '.' + digits.substr(0, digits.find_last_not_of('0') + 1);
+  }
+  return said + " s";
 }
 
 void cut(std::string& text, std::size_t most) {

@@ -170,3 +170,33 @@ TEST_CASE("the hook after a call changes what is told, not which call it was") {
   CHECK(all[0].text == "changed");
   CHECK(all[0].outcome == tool_outcome::failed);
 }
+
+TEST_CASE("what fails without a word is told with one, by its own name") {
+  tool_fixture h;
+  tool_limits guarded;
+  guarded.needs_approval = true;
+  h.add_quick("quick");
+  h.add_quick("guarded", guarded);
+  h.tools.add(llm::tool("throws", ""),
+              [](const llm::tool_arguments&) -> asio::awaitable<answer> { throw std::runtime_error(""); });
+  h.tools.add(llm::tool("fails", ""), [](const llm::tool_arguments&) -> asio::awaitable<answer> {
+    co_return unexpected<error>(error(errc::refused, ""));
+  });
+  run_scope run = h.open();
+  CHECK(texts(h.at_once(run, {call_of("throws"), call_of("fails")})) ==
+        std::vector<std::string>{"the tool failed without a word", "the tool failed without a word"});
+  tool_hooks hooks;
+  hooks.approve = [](run_scope&, const llm::tool_call&) -> asio::awaitable<bool> { throw 1; };
+  CHECK(texts(h.at_once(run, {call_of("guarded")}, hooks)) ==
+        std::vector<std::string>{"the approval of the call threw something that is no exception"});
+  hooks.before = [](run_scope&, const llm::tool_call&) -> asio::awaitable<expected<void, error>> {
+    throw std::runtime_error("");
+  };
+  CHECK(texts(h.at_once(run, {call_of("quick")}, hooks)) ==
+        std::vector<std::string>{"the hook before the call failed without a word"});
+  hooks.before = [](run_scope&, const llm::tool_call&) -> asio::awaitable<expected<void, error>> {
+    co_return unexpected<error>(error(errc::refused, ""));
+  };
+  CHECK(texts(h.at_once(run, {call_of("quick")}, hooks)) ==
+        std::vector<std::string>{"the hook before the call refused it without a word"});
+}

@@ -45,3 +45,13 @@ TEST_CASE("a model's words are shown on one line, and not all of them") {
   CHECK(shown(std::string(80, 'x')) == std::string(80, 'x'));
   CHECK(shown(std::string(81, 'x')) == std::string(80, 'x') + "...");
 }
+
+TEST_CASE("a limit of time is never told as none") {
+  using namespace std::chrono_literals;
+  CHECK(time_limit(50ms) == "0.05 s");
+  CHECK(time_limit(1ns) == "0.000000001 s");
+  CHECK(time_limit(1'500ms) == "1.5 s");
+  CHECK(time_limit(12s) == "12 s");
+  CHECK(time_limit(100s) == "100 s");
+  CHECK(time_limit(150s) == "2 minutes");
+}
