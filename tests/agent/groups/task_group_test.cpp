@@ -424,12 +424,12 @@ TEST_CASE("a task's own run: its limits, its account, and what it starts") {
   }
   SUBCASE("that cannot be opened") {
     run_settings how("none");
-    how.width = 0;
+    how.width = -1;
     for (int each = 0; each < 20'000; ++each) tasks.start(all.good("never"), how);
     all.start(end, tasks.wait());
     REQUIRE(end.value);
     CHECK(end.value->counts == group_counts{.failed = 20'000});
-    CHECK(end.value->outcomes.back().error().message().find("width is 0") != std::string::npos);
+    CHECK(end.value->outcomes.back().error().message().find("width is -1") != std::string::npos);
     CHECK(all.begun.empty());
   }
   SUBCASE("in a run that was cancelled before") {
