@@ -7,7 +7,7 @@
 #include <sluice/llm/reply.hpp>
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,12 +60,12 @@ class run_result {
   bool finalised = false;
   /// In one line: what bound it, with the numbers and what to change. Empty when complete.
   std::string explanation;
-  /// Of `run_stop::failed`, and others where a call said so: that failure.
-  std::optional<llm::failure> why;
-  /// Answers of the model, and tool calls that were carried out.
+  /// Of `run_stop::failed`, and others where a call said so: that failure. Else null.
+  std::shared_ptr<const llm::failure> why;
+  /// Answers of the model, and tool calls that were carried out: of this loop, not of loops inside its tools.
   int turns = 0;
   int tool_calls = 0;
-  /// What this loop has spent as the run's account saw it; with siblings in the same run, theirs too.
+  /// What the run's account has paid since the loop began: what runs below it and siblings in it have spent as well.
   spending spent{};
   /// What `loop_event::kind::warning` said.
   std::vector<std::string> warnings;

@@ -31,7 +31,11 @@ namespace sluice::agent {
 /// Completes when there is a result; it never throws but for a cancellation, after which the caller's next `co_await` throws.
 /// Cancellation: terminal: the exchange is closed, tools are cancelled, and the result says `run_stop::cancelled`, with what there is.
 /// Thread safety: one loop per conversation at a time; several loops may share run, client and toolbox.
-/// Lifetime: all that is referred to must live until it completes.
+/// The loop works on a copy of `talk`, which takes its place when this completes: until then it stays as it was.
+/// Lifetime: all that is referred to must live until it completes. A caller that is destroyed while it waits, with its
+/// context, ends the loop as well: nothing of the caller's is touched any more, no listener or hook is called, and `talk`
+/// stays as it was. Only `model`, `tools` and the gate are used until the run's tasks have ended (`run_scope::leave`), and
+/// what the coroutine of a tool or a hook that is under way refers to.
 [[nodiscard]] asio::awaitable<run_result> run_tools(run_scope& run, llm::any_client model, llm::conversation& talk,
                                                     toolbox& tools, loop_options how);
 

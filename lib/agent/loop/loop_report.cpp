@@ -1,45 +1,59 @@
 #include "agent/loop/loop_report.hpp"
 
+#include <sluice/core/error.hpp>
+
+#include <mutex>
 #include <utility>
 
 namespace sluice::agent::detail {
 
-namespace {
-
-template <typename Listener, typename... What>
-void call_quietly(const Listener& listener, const What&... what) noexcept {
+template <typename Listener, typename What>
+void loop_report::call_quietly(const Listener& listener, const What& what) noexcept {
   if (!listener) return;
+  const std::lock_guard lock(telling_);
+  if (dropped()) return;
   try {
-    listener(what...);
+    listener(what);
   } catch (...) {
     // A listener watches; the loop does not depend on it.
   }
 }
 
-}  // namespace
-
 loop_report::loop_report(loop_options& how, run_result& into) : how_(how), into_(into) {
-  hooks_.before = std::move(how.hooks.before);
-  hooks_.approve = std::move(how.hooks.approve);
-  hooks_.after = std::move(how.hooks.after);
-  if (!listens()) {
-    hooks_.started = std::move(how.hooks.started);
-    hooks_.finished = std::move(how.hooks.finished);
-    return;
+  tool_hooks& hooks = how.hooks;
+  // What a hook refers to may be gone with the caller.
+  const auto guarded = [this](auto& hook) {
+    if (!hook) return;
+    hook = [this, theirs = std::move(hook)](run_scope& run, auto& what) {
+      if (dropped()) throw error_exception(error(errc::cancelled, "nobody waits for the call any more"));
+      return theirs(run, what);
+    };
+  };
+  guarded(hooks.before);
+  guarded(hooks.approve);
+  guarded(hooks.after);
+  if (listens() || hooks.started) {
+    hooks.started = [this, theirs = std::move(hooks.started)](const llm::tool_call& call) {
+      loop_event what(loop_event::kind::tool_started, turn_);
+      what.call = &call;
+      tell(what);
+      call_quietly(theirs, call);
+    };
   }
-  hooks_.started = [this](const llm::tool_call& call) {
-    loop_event what(loop_event::kind::tool_started, turn_);
-    what.call = &call;
-    tell(what);
-    call_quietly(how_.hooks.started, call);
-  };
-  hooks_.finished = [this](const tool_result& result) {
-    loop_event what(loop_event::kind::tool_finished, turn_);
-    what.call = &result.call;
-    what.result = &result;
-    tell(what);
-    call_quietly(how_.hooks.finished, result);
-  };
+  if (listens() || hooks.finished) {
+    hooks.finished = [this, theirs = std::move(hooks.finished)](const tool_result& result) {
+      loop_event what(loop_event::kind::tool_finished, turn_);
+      what.call = &result.call;
+      what.result = &result;
+      tell(what);
+      call_quietly(theirs, result);
+    };
+  }
+}
+
+void loop_report::drop() noexcept {
+  const std::lock_guard lock(telling_);
+  dropped_.store(true, std::memory_order_release);
 }
 
 void loop_report::turn(int number) {
@@ -60,7 +74,9 @@ void loop_report::warn(std::string line) {
   tell_text(loop_event::kind::warning, into_.warnings.back());
 }
 
-void loop_report::finished(const tool_result& result) { call_quietly(hooks_.finished, result); }
+void loop_report::finished(const tool_result& result) {
+  if (how_.hooks.finished) how_.hooks.finished(result);
+}
 
 void loop_report::tell(const loop_event& what) noexcept { call_quietly(how_.on_event, what); }
 

@@ -10,12 +10,14 @@
 #include <sluice/llm/reply.hpp>
 #include <sluice/llm/tool_call.hpp>
 
+#include <atomic>
+#include <mutex>
 #include <string>
 #include <string_view>
 
 namespace sluice::agent::detail {
 
-/// What its listeners throw is dropped. Thread safety: one caller at a time. Both must outlive it, and it its hooks.
+/// What its listeners throw is dropped. Thread safety: one caller at a time, and `drop`. Both must outlive it, and it its hooks.
 class loop_report {
  public:
   loop_report(loop_options& how, run_result& into);
@@ -32,18 +34,26 @@ class loop_report {
   /// Of a call that no toolbox was asked to carry out.
   void finished(const tool_result& result);
 
+  /// From now on nobody is told anything, and hooks refuse. Waits while a listener is being told something on another thread.
+  void drop() noexcept;
+  [[nodiscard]] bool dropped() const noexcept { return dropped_.load(std::memory_order_acquire); }
+
   /// The caller's own, with the events of tools beside them.
-  [[nodiscard]] const tool_hooks& hooks() const noexcept { return hooks_; }
+  [[nodiscard]] const tool_hooks& hooks() const noexcept { return how_.hooks; }
 
  private:
   [[nodiscard]] bool listens() const noexcept { return static_cast<bool>(how_.on_event); }
+  template <typename Listener, typename What>
+  void call_quietly(const Listener& listener, const What& what) noexcept;
   void tell(const loop_event& what) noexcept;
   void tell_text(loop_event::kind which, std::string_view said);
 
   loop_options& how_;
   run_result& into_;
-  tool_hooks hooks_;
   int turn_ = 0;
+  std::atomic<bool> dropped_{false};
+  /// Held while a listener is told. One may drop the caller itself.
+  std::recursive_mutex telling_;
 };
 
 }  // namespace sluice::agent::detail

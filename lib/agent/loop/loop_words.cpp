@@ -40,7 +40,8 @@ std::string budget_is_over(const run_scope& run, const run_balance& account, con
             " left to make";
   } else {
     line += grouped(there_is.tokens) + " tokens" + of_limit(account.limit.tokens) + " left to spend, and a request takes " +
-            grouped(next.input) + " for what was said, and at least " + grouped(next.least) + " for its answer";
+            grouped(next.input) + " for what was said, and at least " + grouped(next.fewest() - next.input) + " for its answer";
+    if (near) line += "; a last answer after that would take at least " + grouped(next.fewest_of_another()) + " more";
   }
   return line + raise_it;
 }

@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <exception>
+#include <memory>
 #include <utility>
+#include <vector>
 
 namespace sluice::agent::detail {
 
@@ -33,52 +35,72 @@ bool is_about_budget(const llm::failure& why) {
 
 }  // namespace
 
-tool_loop::tool_loop(run_scope& run, llm::any_client model, llm::conversation& talk, toolbox& tools, loop_options& how,
-                     run_result& into)
-    : run_(run),
+tool_loop::tool_loop(const run_scope& run, llm::any_client model, const llm::conversation& talk, toolbox& tools,
+                     std::unique_ptr<loop_options> how)
+    : scope_(run_state::of(run)),
       model_(model),
       talk_(talk),
       tools_(tools),
-      how_(how),
-      result_(into),
-      report_(how, into),
+      options_(std::move(how)),
+      report_(how_, result_),
       is_root_(run_state::of(run)->is_root()),
-      has_tools_(!tools.tools().empty() && how.request.choice != llm::tool_choice::none),
+      has_tools_(!tools.tools().empty() && how_.request.choice != llm::tool_choice::none),
       account_(run.balance()),
       crossed_(account_.crossed),
-      most_history_(how.history.most_tokens) {
+      most_history_(how_.history.most_tokens) {
   before_ = account_.spent;
   how_.request.messages.clear();
   how_.request.tools.clear();
 }
 
-asio::awaitable<void> tool_loop::go() {
+asio::awaitable<void> tool_loop::go(std::shared_ptr<tool_loop> self) {
+  tool_loop& loop = *self;
   std::exception_ptr thrown;
   try {
-    if (auto holds = validate(how_); !holds) {
-      end(run_stop::failed, llm::failure(std::move(holds).error()));
-      co_return;
-    }
     for (;;) {
       const asio::cancellation_state own = co_await asio::this_coro::cancellation_state;
-      if (run_.cancelled() || own.cancelled() != asio::cancellation_type::none) {
-        end(run_stop::cancelled);
-        co_return;
-      }
-      auto asked = next_request();
-      if (!asked) co_return;
-      report_.turn(result_.turns + 1);
-      auto answer = co_await ask_model(model_, *std::move(asked), options(), how_.streamed, report_);
-      if (!answer) {
-        if (!recover(std::move(answer).error())) co_return;
-        continue;
-      }
-      if (!take(*std::move(answer))) co_return;
-      if (!result_.last.tool_calls.empty()) co_await carry_out();
+      if (!loop.may_begin(own.cancelled() != asio::cancellation_type::none)) co_return;
+      asio::awaitable<answer> asking = loop.ask();
+      if (!asking.valid()) co_return;
+      auto got = co_await std::move(asking);
+      if (!loop.digest(std::move(got))) co_return;
+      if (!loop.result_.last.tool_calls.empty() && !loop.report_.dropped()) co_await loop.carry_out();
     }
   } catch (...) {
     thrown = std::current_exception();
   }
+  loop.broke(std::move(thrown));
+}
+
+bool tool_loop::may_begin(bool caller_cancelled) {
+  if (report_.dropped()) return false;
+  if (auto holds = validate(how_); !holds) {
+    end(run_stop::failed, llm::failure(std::move(holds).error()));
+    return false;
+  }
+  if (!caller_cancelled && !run_.cancelled()) return true;
+  end(run_stop::cancelled);
+  return false;
+}
+
+asio::awaitable<tool_loop::answer> tool_loop::ask() {
+  auto asked = next_request();
+  if (!asked) return {};
+  report_.turn(result_.turns + 1);
+  if (how_.streamed) return ask_streamed(model_, *std::move(asked), options(), report_);
+  return model_.chat(*std::move(asked), options());
+}
+
+bool tool_loop::digest(answer&& got) {
+  if (!got) return recover(std::move(got).error());
+  if (!how_.streamed) {
+    report_.reasoning(got->reasoning);
+    report_.text(got->text.empty() ? got->refusal : got->text);
+  }
+  return take(*std::move(got));
+}
+
+void tool_loop::broke(std::exception_ptr thrown) {
   llm::failure why = failure_of(std::move(thrown));
   const run_stop stop = why.is(errc::cancelled) ? run_stop::cancelled : run_stop::failed;
   answer_calls(stop);
@@ -102,7 +124,7 @@ bool tool_loop::recover(llm::failure why) {
   if (!limit_ && (about_budget || is_about_time(why))) {
     limit_ = about_budget ? run_stop::budget : run_stop::deadline;
     limit_words_ = why.message();
-    result_.why = std::move(why);
+    result_.why = std::make_shared<llm::failure>(std::move(why));
     return true;
   }
   if (limit_ && about_budget && is_root_ && !std::exchange(finalising_, true)) return true;
@@ -116,17 +138,17 @@ bool tool_loop::recover(llm::failure why) {
   return false;
 }
 
-void tool_loop::keep(const llm::reply& answer) {
-  talk_.add(answer);
-  result_.last = answer;
-  result_.text = answer.text.empty() ? answer.refusal : answer.text;
+void tool_loop::keep(const llm::reply& partial) {
+  talk_.add(partial);
+  result_.last = partial;
+  result_.text = partial.text.empty() ? partial.refusal : partial.text;
 }
 
-bool tool_loop::take(llm::reply answer) {
+bool tool_loop::take(llm::reply said) {
   ++result_.turns;
-  report_.usage(answer.usage);
-  talk_.add(answer);
-  result_.last = std::move(answer);
+  report_.usage(said.usage);
+  talk_.add(said);
+  result_.last = std::move(said);
   const llm::reply& last = result_.last;
   result_.text = last.text.empty() ? last.refusal : last.text;
   if (last.announced_calls_missing) report_.warn("the model announced tool calls, and made none");
@@ -197,16 +219,24 @@ asio::awaitable<void> tool_loop::carry_out() {
       ++next;
     }
   }
+  // They are in the conversation, and would only be kept twice while the model answers.
+  result_.last.tool_calls = {};
 }
 
 void tool_loop::end(run_stop why, llm::failure failed) {
   std::string words = failed.message();
-  result_.why = std::move(failed);
+  result_.why = std::make_shared<llm::failure>(std::move(failed));
   end(why, std::move(words));
 }
 
 void tool_loop::end(run_stop why, std::string words) {
   watch_budget();
+  if (result_.last.finish != llm::finish_reason::none && result_.last.tool_calls.empty()) {
+    const auto& said = talk_.messages();
+    const auto last = std::find_if(said.rbegin(), said.rend(),
+                                   [](const llm::message& each) { return each.who == llm::role::assistant; });
+    if (last != said.rend()) result_.last.tool_calls = last->tool_calls;
+  }
   result_.stop = why;
   result_.explanation = std::move(words);
   result_.spent.tokens = account_.spent.tokens - before_.tokens;

@@ -5,12 +5,14 @@
 #include "agent/loop/loop_report.hpp"
 #include "agent/loop/repeated_calls.hpp"
 #include "agent/loop/turn_means.hpp"
+#include "agent/tools/tool_turn.hpp"
 
 #include <sluice/agent/loop_options.hpp>
 #include <sluice/agent/run_result.hpp>
 #include <sluice/agent/run_scope.hpp>
 #include <sluice/agent/tool_result.hpp>
 #include <sluice/agent/toolbox.hpp>
+#include <sluice/core/expected.hpp>
 #include <sluice/core/run.hpp>
 #include <sluice/llm/any_client.hpp>
 #include <sluice/llm/conversation.hpp>
@@ -22,31 +24,56 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
 namespace sluice::agent::detail {
 
-/// All that it is given must outlive it. Once a limit is there (`limit_`), one more answer is asked for, without tools.
+/// Once a limit is there (`limit_`), one more answer is asked for, without tools.
+///
+/// Owned by shared pointers, its caller's and its task's: the caller may be dropped while the task runs elsewhere. So it has
+/// a conversation and a scope of its own, and once it is dropped it calls no listener and begins nothing more with the
+/// client and the toolbox.
 class tool_loop {
  public:
-  tool_loop(run_scope& run, llm::any_client model, llm::conversation& talk, toolbox& tools, loop_options& how,
-            run_result& into);
+  tool_loop(const run_scope& run, llm::any_client model, const llm::conversation& talk, toolbox& tools,
+            std::unique_ptr<loop_options> how);
+  tool_loop(const tool_loop&) = delete;
+  tool_loop& operator=(const tool_loop&) = delete;
 
   /// Completes when the result is there. Never throws.
-  [[nodiscard]] asio::awaitable<void> go();
+  [[nodiscard]] static asio::awaitable<void> go(std::shared_ptr<tool_loop> self);
   /// Instead of `go`, when the run takes no task any more.
   void not_begun() { end(run_stop::cancelled); }
+  /// When `go` has completed.
+  [[nodiscard]] run_result take_result() noexcept { return std::move(result_); }
+  [[nodiscard]] llm::conversation take_conversation() noexcept { return std::move(talk_); }
+  /// Its caller is gone, or soon will be. From any thread; waits for a listener that is being told something on another one.
+  void drop() noexcept { report_.drop(); }
 
  private:
-  // Before a turn.
+  using answer = expected<llm::reply, llm::failure>;
+
+  // A turn. What need not be in the coroutine's frame is not: there is one for each run that is live.
+  [[nodiscard]] bool may_begin(bool caller_cancelled);
+  /// Not valid when the loop has ended.
+  [[nodiscard]] asio::awaitable<answer> ask();
+  /// False when the loop has ended.
+  [[nodiscard]] bool digest(answer&& got);
+  void broke(std::exception_ptr thrown);
+
+  // Before it.
   void watch_budget();
   void watch_limits();
   [[nodiscard]] bool may_ask_last() const;
   /// What to send next; nothing when the loop has ended.
   [[nodiscard]] std::optional<llm::request> next_request();
   [[nodiscard]] llm::request written();
+  /// Whether the run pays for it many times over, whatever the estimate.
+  [[nodiscard]] bool is_trifle(const llm::request& asked) const noexcept;
   /// What to do about a request of this size.
   enum class verdict { send, write_again, give_up };
   [[nodiscard]] verdict weigh(const turn_size& size);
@@ -57,21 +84,23 @@ class tool_loop {
 
   // After it.
   [[nodiscard]] bool recover(llm::failure why);
-  [[nodiscard]] bool take(llm::reply answer);
+  [[nodiscard]] bool take(llm::reply said);
   [[nodiscard]] asio::awaitable<void> carry_out();
   void answer_calls(run_stop why);
-  void keep(const llm::reply& answer);
+  void keep(const llm::reply& partial);
 
   // At the end.
   void end(run_stop why, std::string words = {});
   void end(run_stop why, llm::failure failed);
 
-  run_scope& run_;
+  lent_scope scope_;
+  run_scope& run_{scope_.get()};
   llm::any_client model_;
-  llm::conversation& talk_;
+  llm::conversation talk_;
   toolbox& tools_;
-  loop_options& how_;
-  run_result& result_;
+  const std::unique_ptr<loop_options> options_;
+  loop_options& how_{*options_};
+  run_result result_;
   loop_report report_;
   repeated_calls repeats_;
   const bool is_root_;
@@ -90,6 +119,8 @@ class tool_loop {
   /// On the history, in tokens; and how many messages of it the last request had.
   std::int64_t most_history_;
   std::size_t sent_ = 0;
+  /// Whether requests go without lines for the model alone, which have no room any more.
+  bool terse_ = false;
   int retries_ = 0;
   /// Of the last request, by estimate.
   std::int64_t last_input_ = 0;

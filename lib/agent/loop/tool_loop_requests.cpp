@@ -49,6 +49,11 @@ std::optional<llm::request> tool_loop::next_request() {
     }
     llm::request asked = written();
     asked.max_output_tokens = wanted;
+    if (!limit_ && is_trifle(asked)) {
+      output_limit_ = wanted;
+      shortened_ = false;
+      return asked;
+    }
     auto estimated = model_.estimate(asked, options());
     if (!estimated) {
       end(run_stop::failed, std::move(estimated).error());
@@ -86,14 +91,30 @@ llm::request tool_loop::written() {
   if (limit_ && has_tools_) asked.choose(llm::tool_choice::none);
 
   // A provider that has paused goes on from its own words.
-  std::string line = limit_ && has_tools_ ? answer_now(*limit_) : std::string();
-  if (how_.tell_what_is_left && result_.last.finish != llm::finish_reason::paused) {
+  std::string line = limit_ && has_tools_ && !terse_ ? answer_now(*limit_) : std::string();
+  if (how_.tell_what_is_left && !terse_ && result_.last.finish != llm::finish_reason::paused) {
     if (std::string left = what_is_left(run_.time_left(), means_.working); !left.empty()) {
       line += (line.empty() ? "" : " ") + ("(" + std::move(left) + ")");
     }
   }
   if (!line.empty()) asked.user(std::move(line));
   return asked;
+}
+
+bool tool_loop::is_trifle(const llm::request& asked) const noexcept {
+  // A token is at least a byte; what an estimator adds for a picture, or by what it has learned, is within these factors.
+  std::int64_t bytes = 4'096;
+  for (const llm::tool& each : asked.tools) {
+    bytes += static_cast<std::int64_t>(each.description.size() + each.parameters.size()) + 64;
+  }
+  for (const llm::message& each : asked.messages) {
+    if (!each.parts.empty() || !each.opaque.empty()) return false;
+    bytes += static_cast<std::int64_t>(each.text.size()) + 64;
+    for (const llm::tool_call& call : each.tool_calls) bytes += static_cast<std::int64_t>(call.arguments.size()) + 64;
+  }
+  // Others count answers, or hold what is not looked into.
+  if (!asked.extra_fields.empty() || !asked.format.schema.empty()) return false;
+  return means_.working.calls > 2 && means_.working.tokens / 8 > bytes && means_.working.tokens / 8 > *asked.max_output_tokens;
 }
 
 tool_loop::verdict tool_loop::weigh(const turn_size& size) {
@@ -119,7 +140,7 @@ tool_loop::verdict tool_loop::weigh_last(const turn_size& size) {
       shorten_history(size.input, there_is.tokens - output, "the last answer must be paid")) {
     return verdict::write_again;
   }
-  return verdict::give_up;
+  return std::exchange(terse_, true) ? verdict::give_up : verdict::write_again;
 }
 
 bool tool_loop::shorten_history(std::int64_t input, std::int64_t wanted_input, const char* why) {

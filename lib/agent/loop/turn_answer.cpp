@@ -36,23 +36,6 @@ asio::awaitable<result> read(llm::any_stream& from, loop_report& report) {
   }
 }
 
-asio::awaitable<result> ask_streamed(llm::any_client model, llm::request what, llm::call_options how,
-                                     loop_report& report) {
-  llm::any_stream from;
-  std::exception_ptr thrown;
-  try {
-    auto opened = co_await model.stream(std::move(what), how);
-    if (!opened) co_return result(unexpected<llm::failure>(std::move(opened).error()));
-    from = *std::move(opened);
-    co_return co_await read(from, report);
-  } catch (...) {
-    thrown = std::current_exception();
-  }
-  llm::failure why = failure_of(std::move(thrown));
-  why.partial = from.result();
-  co_return result(unexpected<llm::failure>(std::move(why)));
-}
-
 }  // namespace
 
 llm::failure failure_of(std::exception_ptr thrown) {
@@ -70,21 +53,21 @@ llm::failure failure_of(std::exception_ptr thrown) {
   }
 }
 
-asio::awaitable<result> ask_model(llm::any_client model, llm::request what, llm::call_options how, bool streamed,
-                                  loop_report& report) {
-  if (streamed) co_return co_await ask_streamed(model, std::move(what), how, report);
+asio::awaitable<result> ask_streamed(llm::any_client model, llm::request what, llm::call_options how,
+                                     loop_report& report) {
+  llm::any_stream from;
   std::exception_ptr thrown;
   try {
-    auto answer = co_await model.chat(std::move(what), how);
-    if (answer) {
-      report.reasoning(answer->reasoning);
-      report.text(answer->text.empty() ? answer->refusal : answer->text);
-    }
-    co_return std::move(answer);
+    auto opened = co_await model.stream(std::move(what), how);
+    if (!opened) co_return result(unexpected<llm::failure>(std::move(opened).error()));
+    from = *std::move(opened);
+    co_return co_await read(from, report);
   } catch (...) {
     thrown = std::current_exception();
   }
-  co_return result(unexpected<llm::failure>(failure_of(std::move(thrown))));
+  llm::failure why = failure_of(std::move(thrown));
+  why.partial = from.result();
+  co_return result(unexpected<llm::failure>(std::move(why)));
 }
 
 }  // namespace sluice::agent::detail

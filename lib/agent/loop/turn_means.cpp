@@ -11,6 +11,11 @@ std::int64_t sum(std::int64_t left, std::int64_t right) noexcept {
   return __builtin_add_overflow(left, right, &total) ? unlimited : total;
 }
 
+std::int64_t times(std::int64_t left, std::int64_t right) noexcept {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(left, right, &product) ? unlimited : product;
+}
+
 std::int64_t left_of(std::int64_t limit, std::int64_t spent) noexcept {
   return limit == unlimited ? unlimited : std::max<std::int64_t>(limit - spent, 0);
 }
@@ -37,9 +42,12 @@ bool turn_size::is_paid_by(const spending& some) const noexcept {
   return some.calls >= 1 && output_for(some.tokens) >= least;
 }
 
+std::int64_t turn_size::fewest() const noexcept { return sum(input, times(least, answers)); }
+std::int64_t turn_size::fewest_of_another() const noexcept { return sum(fewest(), growth); }
+
 bool turn_size::leaves_another(const spending& some) const noexcept {
-  const std::int64_t this_one = sum(input, least * answers);
-  return some.calls >= 2 && output_for(some.tokens - sum(this_one, growth)) >= least;
+  if (some.calls < 2) return false;
+  return some.tokens == unlimited || sum(fewest(), fewest_of_another()) <= some.tokens;
 }
 
 turn_size size_of(const cost& estimated, std::int64_t wanted, const loop_options& how) noexcept {

@@ -35,6 +35,9 @@ struct turn_size {
 
   /// The longest answer that so many tokens pay for beside the input; less than `least` when it is not worth it.
   [[nodiscard]] std::int64_t output_for(std::int64_t tokens) const noexcept;
+  /// What it takes at least; and one more after it.
+  [[nodiscard]] std::int64_t fewest() const noexcept;
+  [[nodiscard]] std::int64_t fewest_of_another() const noexcept;
   /// Whether `some` pays for it, and whether there would be something left for another one after it.
   [[nodiscard]] bool is_paid_by(const spending& some) const noexcept;
   [[nodiscard]] bool leaves_another(const spending& some) const noexcept;

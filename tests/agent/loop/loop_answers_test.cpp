@@ -278,7 +278,7 @@ TEST_CASE("a call that fails ends the loop, with the failure and all that was sa
   const run_result result = f.finish(run);
   CHECK(result.stop == run_stop::failed);
   CHECK(result.outcome == run_outcome::partial);
-  REQUIRE(result.why.has_value());
+  REQUIRE(result.why != nullptr);
   CHECK(result.why->is(errc::unauthorized));
   CHECK(result.explanation == result.why->message());
   CHECK(result.text == "Let me see.");

@@ -207,6 +207,39 @@ TEST_CASE("by tokens it is the last one when nothing would be left for another")
   }
 }
 
+TEST_CASE("one request that can be paid is the last answer, without the words that have no room") {
+  loop_fixture f;
+  f.add_lookup();
+  never_ends(f);
+  const std::int64_t input = input_of(f);
+  const std::int64_t limit = input + 64 + 6;
+  run_scope run = f.open(run_settings("root").limit({.tokens = limit, .calls = 2}));
+  const run_result result = f.finish(run);
+  CHECK(result.stop == run_stop::budget);
+  CHECK(result.outcome == run_outcome::budget_exhausted);
+  CHECK(result.finalised);
+  CHECK(result.turns == 1);
+  CHECK(result.text == "As far as I know, 7.");
+  CHECK(result.explanation ==
+        "run root has " + std::to_string(limit) + " tokens of " + std::to_string(limit) +
+            " left to spend, and a request takes " + std::to_string(input) + " for what was said, and at least 64 for its answer; "
+            "a last answer after that would take at least " + std::to_string(input + 64 + 64) + " more; raise its limit "
+            "(run_settings::limit, run_scope::extend); the model was asked to answer with what it had");
+  CHECK(f.sent(0)["tool_choice"] == "none");
+  CHECK(f.sent(0)["max_completion_tokens"] == 70);
+  CHECK_FALSE(mentions(f.sent(0).dump(), "Answer now"));
+  CHECK(fits(f.talk));
+
+  // One token less than a request takes at least.
+  loop_fixture poor;
+  poor.add_lookup();
+  run_scope less = poor.open(run_settings("root").limit({.tokens = input + 63, .calls = 2}));
+  const run_result nothing = poor.finish(less);
+  CHECK(poor.asked() == 0);
+  CHECK(mentions(nothing.explanation, "at least 64 for its answer; raise its limit"));
+  CHECK(mentions(nothing.explanation, "nor could a last answer be paid"));
+}
+
 TEST_CASE("a request is taken to grow as it grew last time") {
   loop_fixture f;
   f.tools.add(lookup_tool(), [](const llm::tool_arguments&) -> asio::awaitable<expected<std::string, error>> {
@@ -288,7 +321,7 @@ TEST_CASE("what money cannot pay is refused at the gate, and ends the budget") {
   CHECK(result.stop == run_stop::budget);
   CHECK(result.outcome == run_outcome::budget_exhausted);
   CHECK(f.asked() == 0);
-  REQUIRE(result.why.has_value());
+  REQUIRE(result.why != nullptr);
   CHECK(result.why->refusal->reason() == reason::budget_exhausted);
   CHECK(mentions(result.explanation, "money"));
 }
@@ -423,7 +456,7 @@ TEST_CASE("an answer that does not come within the working time is given up for 
     CHECK(result.finalised);
     CHECK(result.text == "In time.");
     CHECK(result.turns == 1);
-    REQUIRE(result.why.has_value());
+    REQUIRE(result.why != nullptr);
     CHECK(result.why->is(errc::deadline_exceeded));
     CHECK(f.idle());
   }

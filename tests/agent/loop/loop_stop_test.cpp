@@ -3,11 +3,16 @@
 #include <sluice/runtime/sleep.hpp>
 
 #include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
 #include <asio/this_coro.hpp>
 
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <cstddef>
+#include <exception>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -251,4 +256,120 @@ TEST_CASE("a caller's cancellation at each step leaves nothing held, and a conve
       break;
     }
   }
+}
+
+namespace {
+
+/// A caller on a context of its own, whose loop runs on the fixture's. All that its listeners and hooks refer to is in its frame.
+class caller_elsewhere {
+ public:
+  caller_elsewhere(loop_fixture& f, run_scope& run) : f_(f), run_(run), context_(std::in_place) {
+    asio::co_spawn(*context_, ask(), [this](std::exception_ptr) { ended_ = true; });
+  }
+
+  /// One handler: of the caller's context, or of the loop's.
+  void step() {
+    context_->restart();
+    if (context_->poll_one() != 0) return;
+    f_.loop.restart();
+    if (f_.loop.poll_one() != 0) return;
+    f_.transport.release_all();
+    if (f_.loop.poll_one() == 0 && f_.time.next() != never) f_.time.advance_to(f_.time.next());
+  }
+  /// With its frame.
+  void destroy() {
+    context_.reset();
+    is_gone_ = true;
+  }
+  /// What was called when it was gone.
+  [[nodiscard]] int called_late() const { return called_late_; }
+  [[nodiscard]] bool ended() const { return ended_; }
+
+ private:
+  asio::awaitable<void> ask() {
+    std::vector<std::string> heard;
+    const auto hear = [this, &heard](const char* what) {
+      called_late_ += is_gone_ ? 1 : 0;
+      if (!is_gone_) heard.emplace_back(what);
+    };
+    llm::conversation talk("Be brief.");
+    talk.user("What is under k1?");
+    loop_options how("m");
+    how.streamed = true;
+    how.on_event = [hear](const loop_event&) { hear("event"); };
+    how.hooks.started = [hear](const llm::tool_call&) { hear("started"); };
+    how.hooks.finished = [hear](const tool_result&) { hear("finished"); };
+    how.hooks.before = [this, hear](run_scope&, const llm::tool_call&) -> asio::awaitable<expected<void, error>> {
+      hear("before");
+      return let();
+    };
+    co_await run_tools(run_, f_.model, talk, f_.tools, std::move(how));
+  }
+  static asio::awaitable<expected<void, error>> let() { co_return expected<void, error>(); }
+
+  loop_fixture& f_;
+  run_scope& run_;
+  std::optional<asio::io_context> context_;
+  bool is_gone_ = false;
+  bool ended_ = false;
+  int called_late_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a caller that is destroyed with its own context, at each step, is not touched by its loop any more") {
+  for (std::size_t steps = 0;; ++steps) {
+    CAPTURE(steps);
+    loop_fixture f;
+    f.add_lookup();
+    add_slow(f);
+    f.transport.on_request([](const http::request& what) {
+      const bool is_first = what.body().find("\"tool_call_id\"") == std::string::npos;
+      return is_first ? streamed(two_calls()) : streamed(said("It is seven."));
+    });
+    run_scope run = f.open();
+    caller_elsewhere caller(f, run);
+    for (std::size_t n = 0; n < steps; ++n) caller.step();
+    const bool was_over = caller.ended();
+    caller.destroy();
+    f.run();
+    CHECK(caller.called_late() == 0);
+    CHECK(f.idle());
+    CHECK(f.time.armed() == 0);
+    CHECK(run.balance().reserved == spending{});
+    // The run is not the caller's, and goes on.
+    CHECK_FALSE(run.cancelled());
+    f.how.streamed = true;
+    const auto next = f.begin(run);
+    f.advance(60s);
+    REQUIRE(next->value.has_value());
+    CHECK(next->value->text == "It is seven.");
+    if (was_over) {
+      CHECK(steps > 10);
+      break;
+    }
+  }
+}
+
+TEST_CASE("a run in the frame of a caller that is destroyed with its own context is closed, and its loop ends") {
+  loop_fixture f;
+  f.transport.add(scripted_exchange::silent());
+  std::optional<asio::io_context> elsewhere(std::in_place);
+  const auto ask = [&f]() -> asio::awaitable<void> {
+    run_scope own = f.open();
+    loop_options how("m");
+    co_await run_tools(own, f.model, f.talk, f.tools, std::move(how));
+  };
+  asio::co_spawn(*elsewhere, ask, [](std::exception_ptr) {});
+  elsewhere->poll();
+  f.run();
+  REQUIRE(f.transport.open() == 1);
+  elsewhere.reset();
+  f.run();
+  CHECK(f.transport.cancelled() == 1);
+  CHECK(f.idle());
+  CHECK(f.gate.statistics().runs == 0);
+  // What had not come to its end is not in the conversation.
+  CHECK(f.talk.messages().size() == 2);
+  CHECK(fits(f.talk));
 }

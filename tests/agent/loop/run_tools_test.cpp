@@ -46,7 +46,7 @@ TEST_CASE("the model calls its tools, is told their results, and answers") {
     CHECK(result.last.usage.output_tokens == 5);
     CHECK(result.explanation.empty());
     CHECK_FALSE(result.finalised);
-    CHECK_FALSE(result.why.has_value());
+    CHECK_FALSE(result.why != nullptr);
     CHECK(result.turns == 2);
     CHECK(result.tool_calls == 2);
     CHECK(result.warnings.empty());
@@ -271,7 +271,7 @@ TEST_CASE("options that do not hold are a failure, and nothing is sent") {
   const run_result result = f.finish(run);
   CHECK(result.stop == run_stop::failed);
   CHECK(result.outcome == run_outcome::partial);
-  REQUIRE(result.why.has_value());
+  REQUIRE(result.why != nullptr);
   CHECK(result.why->is(errc::invalid_argument));
   CHECK(result.explanation == "loop_options::max_turns = 0; it is at least 1");
   CHECK(f.asked() == 0);

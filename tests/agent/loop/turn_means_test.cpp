@@ -66,6 +66,28 @@ TEST_CASE("another request is one that is longer by its growth, behind the short
   CHECK_FALSE(size.is_paid_by(one_call));
 }
 
+TEST_CASE("what two requests take at least is what they are held against, and does not overflow") {
+  turn_size size;
+  size.input = 15;
+  size.wanted = 4'096;
+  size.least = 64;
+  size.growth = 64;
+  CHECK(size.fewest() == 79);
+  CHECK(size.fewest_of_another() == 143);
+  CHECK(size.leaves_another(tokens(79 + 143)));
+  CHECK_FALSE(size.leaves_another(tokens(79 + 142)));
+  size.answers = 3;
+  CHECK(size.fewest() == 15 + 192);
+  CHECK(size.leaves_another(tokens(207 + 271)));
+  CHECK_FALSE(size.leaves_another(tokens(207 + 270)));
+  size.least = unlimited / 2;
+  size.wanted = unlimited;
+  CHECK(size.fewest() == unlimited);
+  CHECK(size.fewest_of_another() == unlimited);
+  CHECK_FALSE(size.leaves_another(tokens(unlimited - 1)));
+  CHECK(size.leaves_another(no_limit));
+}
+
 TEST_CASE("the size of a request is what its client estimates") {
   loop_options how("m");
   how.least_output = 64;
