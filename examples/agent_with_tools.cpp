@@ -1,6 +1,7 @@
-// An agent with two tools: it looks both cities up at once, is told what it asked wrongly, asks again and answers. Everything
-// it does is paid by one run. The provider is a mock on loopback, so no key is needed.
+// An agent with tools: it looks two cities up at once, is told what it asked wrongly and what it may not do, asks again
+// and answers. Everything it does is paid by one run. The provider is a mock on loopback, so no key is needed.
 
+//! [agent_names]
 #include <sluice/sluice.hpp>
 #include <sluice/testing/mock_provider.hpp>
 
@@ -13,7 +14,9 @@
 using namespace std::chrono_literals;
 namespace agent = sluice::agent;
 namespace llm = sluice::llm;
+// What a handler gives: the text for the model, or an error.
 using answer = sluice::expected<std::string, sluice::error>;
+//! [agent_names]
 
 //! [agent_tools]
 void add_tools(agent::toolbox& tools) {
@@ -30,8 +33,22 @@ void add_tools(agent::toolbox& tools) {
               co_return "Two trains a day to " + args.get<std::string>("to").value() + ".";
             },
             {.concurrency = 2, .timeout = 5s, .calls_per_run = 10});
+  tools.add(llm::tool("book", "Books a train.", R"({"type":"object","properties":{"to":{"type":"string"}}})"),
+            [](const llm::tool_arguments&) -> asio::awaitable<answer> {
+              co_return sluice::unexpected<sluice::error>(sluice::error(sluice::errc::refused, "it is full"));
+            });
 }
 //! [agent_tools]
+
+//! [agent_hook]
+// Asked before each call that fits its schema, and before it is paid for. The model is told the error's message.
+asio::awaitable<sluice::expected<void, sluice::error>> may_call(agent::run_scope&, const llm::tool_call& call) {
+  if (call.name == "book") {
+    co_return sluice::unexpected<sluice::error>(sluice::error(sluice::errc::refused, "only people may book"));
+  }
+  co_return sluice::expected<void, sluice::error>();
+}
+//! [agent_hook]
 
 //! [agent_run]
 asio::awaitable<void> plan(sluice::bulkhead& gate, llm::client& client, agent::toolbox& tools) {
@@ -48,6 +65,7 @@ asio::awaitable<void> plan(sluice::bulkhead& gate, llm::client& client, agent::t
   talk.user("Oslo or Bergen?");
 
   agent::loop_options how("gpt-4o-mini");
+  how.hooks.before = may_call;
   how.on_event = [](const agent::loop_event& event) {
     if (event.type != agent::loop_event::kind::tool_finished) return;
     std::cout << event.result->call.name << event.result->call.arguments << " -> " << event.result->text << '\n';
@@ -61,6 +79,7 @@ asio::awaitable<void> plan(sluice::bulkhead& gate, llm::client& client, agent::t
 }
 //! [agent_run]
 
+//! [agent_main]
 int main() {
   using sluice::testing::mock_reply;
   sluice::testing::mock_provider provider;
@@ -68,6 +87,7 @@ int main() {
                           .with_tool_call("weather", R"({"city":"Oslo","days":"three"})")
                           .with_tool_call("trains", R"({"to":"Bergen"})"));
   provider.reply_with(mock_reply::tool_call("weather", R"({"city":"Oslo","days":3})"));
+  provider.reply_with(mock_reply::tool_call("book", R"({"to":"Bergen"})"));
   provider.reply_with(mock_reply::text("Bergen, by one of two trains: it snows in Oslo."));
 
   sluice::runtime runtime(sluice::runtime_options(sluice::policy({.slots = 8, .tokens = 64'000}),
@@ -76,3 +96,4 @@ int main() {
   add_tools(tools);
   runtime.run(plan(runtime.gate(), runtime.client(), tools));
 }
+//! [agent_main]
