@@ -37,8 +37,8 @@ unexpected<error> unfit(std::string what) {
   return unexpected<error>(error(errc::invalid_configuration, std::move(what)));
 }
 
-// A step is one schema that one value is held against. Alternatives within alternatives take a number of them that grows
-// with a power of the depth; what grows with the arguments alone is to pass.
+// A step is one schema that one value is held against. Alternatives within alternatives take a number of them that is a
+// power by the depth; what grows with the arguments alone is to pass.
 constexpr std::int64_t steps_at_least = 100'000;
 constexpr std::int64_t steps_per_byte = 2;
 // What takes about as long as a step.

@@ -20,8 +20,8 @@ inline constexpr std::size_t most_argument_depth = 128;
 /// Draft 7 as valijson knows it, with these differences: `format` is a remark, as the standard has it; whole numbers
 /// are integers however they are written (`3.0`, `1e3`); patterns have no references back, so that none takes more than
 /// linear time; an array that must be without duplicates has at most 1,000 items. A
-/// name that an object gives twice is refused. Arguments that take more than about 100,000 steps to check, and 2 for each
-/// of their bytes, are too complex: a step is one schema that one value is held against.
+/// name that an object gives twice is refused. Arguments that take more than 100,000 steps to check, and 2 for each of
+/// their bytes, are too complex: a step is one schema that one value is held against.
 class argument_schema {
  public:
   /// Errors: `errc::invalid_configuration` in words that go on from "the schema of its arguments ": no JSON object, not

@@ -31,8 +31,8 @@ struct reviewed_schema {
   bool matches_names = false;
 };
 
-/// Takes `format` out of `schema`, bounds what is quadratic, has its steps counted, and compiles its patterns. Errors: as
-/// `argument_schema::compile`.
+/// Takes `format` out of `schema`, bounds what is quadratic, has its steps counted, and compiles its patterns.
+/// Errors: as `argument_schema::compile`.
 [[nodiscard]] expected<reviewed_schema, error> review_schema(nlohmann::json& schema);
 
 /// Where a reference within `schema` (`#`, `#/$defs/place`) leads; null when it leads nowhere or out of it.
