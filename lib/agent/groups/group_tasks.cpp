@@ -164,6 +164,8 @@ class group_in_run final : public group_tasks, public std::enable_shared_from_th
     const std::lock_guard lock(mutex_);
     if (in_->cancelled()) act(core_.cancel(), left);
     if (core_.settled()) return std::nullopt;
+    // Whoever waits asks for the time; a group that is destroyed late may have no clock any more.
+    if (decided_ && decided_at_ == never) decided_at_ = in_->gate().now();
     return core_.decided() == group_core::verdict::open ? in_->working_deadline() : after(decided_at_, how_.grace);
   }
 
@@ -283,10 +285,7 @@ class group_in_run final : public group_tasks, public std::enable_shared_from_th
         records_.erase(number);
       }
       for (const std::size_t number : all.front().begin) begin(number, all);
-      if (!decided_ && core_.decided() != group_core::verdict::open) {
-        decided_ = true;
-        decided_at_ = in_->gate().now();
-      }
+      decided_ = decided_ || core_.decided() != group_core::verdict::open;
     }
     if (!waited_for_) return;
     if (!decided_) {
@@ -326,6 +325,7 @@ class group_in_run final : public group_tasks, public std::enable_shared_from_th
   wait_graph::batch awaited_;
   std::unordered_map<std::size_t, record> records_;
   std::optional<error> last_failure_;
+  /// As its waiter saw it.
   instant decided_at_ = never;
   bool decided_ = false;
   bool waited_for_ = false;

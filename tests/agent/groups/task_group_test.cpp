@@ -3,9 +3,14 @@
 #include "agent/agent_fixture.hpp"
 
 #include <sluice/agent/run_scope.hpp>
+#include <sluice/runtime/bulkhead.hpp>
 #include <sluice/runtime/sleep.hpp>
+#include <sluice/testing/manual_time_source.hpp>
 
 #include <doctest/doctest.h>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/io_context.hpp>
 #include <asio/this_coro.hpp>
 
 #include <algorithm>
@@ -642,4 +647,29 @@ TEST_CASE("the context is destroyed before the group and its run, and after them
     CHECK(alive == 0);
   }
   CHECK_FALSE(end.ended);
+}
+
+TEST_CASE("a group in a coroutine that is dropped with its context may outlive its gate") {
+  // As in a program whose gate is declared after its context.
+  testing::manual_time_source time;
+  asio::io_context loop(1);
+  auto clock = std::make_unique<testing::manual_time_source>();
+  auto gate = std::make_unique<bulkhead>(loop.get_executor(), policy({.slots = 1, .tokens = 100}), *clock);
+  int alive = 0;
+  const auto sleeps = [&](run_scope&) -> asio::awaitable<expected<std::string, error>> {
+    ++alive;
+    co_await sleep_until(time, never);
+    co_return "never";
+  };
+  const auto waits = [&]() -> asio::awaitable<void> {
+    run_scope root = run_scope::open(*gate).value();
+    agent::task_group<std::string> tasks(root);
+    tasks.start(sleeps);
+    static_cast<void>(co_await tasks.wait());
+  };
+  asio::co_spawn(loop, waits(), asio::detached);
+  loop.poll();
+  CHECK(alive == 1);
+  gate.reset();
+  clock.reset();
 }
