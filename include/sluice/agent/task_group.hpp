@@ -65,7 +65,7 @@ class task_group {
   explicit task_group(run_scope& in, group_options how = {}) : tasks_(detail::group_tasks::make(in, how)) {}
   task_group(const task_group&) = delete;
   task_group& operator=(const task_group&) = delete;
-  ~task_group() { tasks_->cancel(); }
+  ~task_group() { tasks_->drop(); }
 
   /// Adds a task; it begins when there is room in the width. `how`: of its run (a limit, a deadline, a class). One whose run cannot be
   /// opened has failed with that; one that comes after the group is done is cancelled, and after `wait` has completed it is dropped.

@@ -80,6 +80,14 @@ class group_in_run final : public group_tasks, public std::enable_shared_from_th
     set_->notify();
   }
 
+  void drop() noexcept override {
+    {
+      const std::lock_guard lock(mutex_);
+      dropped_ = true;
+    }
+    cancel();
+  }
+
   asio::awaitable<group_end> wait() override {
     const auto self = shared_from_this();
     group_end end;
@@ -164,8 +172,6 @@ class group_in_run final : public group_tasks, public std::enable_shared_from_th
     const std::lock_guard lock(mutex_);
     if (in_->cancelled()) act(core_.cancel(), left);
     if (core_.settled()) return std::nullopt;
-    // Whoever waits asks for the time; a group that is destroyed late may have no clock any more.
-    if (decided_ && decided_at_ == never) decided_at_ = in_->gate().now();
     return core_.decided() == group_core::verdict::open ? in_->working_deadline() : after(decided_at_, how_.grace);
   }
 
@@ -285,7 +291,11 @@ class group_in_run final : public group_tasks, public std::enable_shared_from_th
         records_.erase(number);
       }
       for (const std::size_t number : all.front().begin) begin(number, all);
-      decided_ = decided_ || core_.decided() != group_core::verdict::open;
+      if (!decided_ && core_.decided() != group_core::verdict::open) {
+        decided_ = true;
+        // A group that is destroyed late may have no clock any more, and nobody waits for it.
+        if (!dropped_) decided_at_ = in_->gate().now();
+      }
     }
     if (!waited_for_) return;
     if (!decided_) {
@@ -325,11 +335,12 @@ class group_in_run final : public group_tasks, public std::enable_shared_from_th
   wait_graph::batch awaited_;
   std::unordered_map<std::size_t, record> records_;
   std::optional<error> last_failure_;
-  /// As its waiter saw it.
   instant decided_at_ = never;
   bool decided_ = false;
   bool waited_for_ = false;
   bool over_ = false;
+  /// Its owner is gone.
+  bool dropped_ = false;
 };
 
 }  // namespace

@@ -69,6 +69,8 @@ class group_tasks {
   [[nodiscard]] virtual std::optional<group_outcome> poll(std::string_view key) = 0;
   [[nodiscard]] virtual bool pending(std::string_view key) const = 0;
   virtual void cancel() noexcept = 0;
+  /// The same for the last time, and without a look at the gate, which may be gone.
+  virtual void drop() noexcept = 0;
   [[nodiscard]] virtual asio::awaitable<group_end> wait() = 0;
 
  protected:
