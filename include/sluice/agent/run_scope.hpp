@@ -61,8 +61,8 @@ class [[nodiscard]] run_scope {
   /// Cancels what was started in it, and closes it; does not wait.
   ~run_scope();
 
-  /// What a call in this run says: its workload, tenant, run and `working_deadline`. The last answer of a root says
-  /// `finalising`, and has the whole deadline.
+  /// What a call in this run says: its workload, tenant, run and `working_deadline`. The last answer
+  /// says `finalising`: it has the whole deadline and, of a root alone, what was kept for it.
   [[nodiscard]] llm::call_options call_options(bool finalising = false) const;
 
   [[nodiscard]] const std::string& name() const noexcept;

@@ -42,7 +42,7 @@ llm::call_options run_scope::call_options(bool finalising) const {
           .deadline = finalising ? state_->deadline() : state_->working_deadline(),
           .tenant = state_->tenant(),
           .run = state_->id(),
-          .finalising = finalising};
+          .finalising = finalising && state_->is_root()};
 }
 
 const std::string& run_scope::name() const noexcept { return state_->name(); }

@@ -63,6 +63,7 @@ TEST_CASE("a child inherits, and tightens what it inherits, but never widens it"
   SUBCASE("it inherits") {
     const run_scope child = root.child(run_settings("child")).value();
     CHECK(child.path() == "root/child");
+    CHECK_FALSE(child.call_options(true).finalising);
     CHECK(child.deadline() == end);
     CHECK(child.workload() == batch);
     CHECK(child.tenant() == tenant(7));
