@@ -299,7 +299,7 @@ class caller_elsewhere {
     how.on_event = [hear](const loop_event&) { hear("event"); };
     how.hooks.started = [hear](const llm::tool_call&) { hear("started"); };
     how.hooks.finished = [hear](const tool_result&) { hear("finished"); };
-    how.hooks.before = [this, hear](run_scope&, const llm::tool_call&) -> asio::awaitable<expected<void, error>> {
+    how.hooks.before = [hear](run_scope&, const llm::tool_call&) -> asio::awaitable<expected<void, error>> {
       hear("before");
       return let();
     };
