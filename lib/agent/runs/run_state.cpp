@@ -77,6 +77,7 @@ expected<std::shared_ptr<run_state>, error> run_state::begin(bulkhead& gate, run
     return unexpected<error>(made->parent_->closed_error("open a run in"));
   }
   auto opened = listener ? gate.open_run(account, std::move(listener)) : gate.open_run(account);
+  if (!opened && made->cancelled()) return unexpected<error>(made->parent_->closed_error("open a run in"));
   if (!opened) {
     return unexpected<error>(error(opened.error().code(), "run " + made->path() + ": " + opened.error().message()));
   }
@@ -105,6 +106,8 @@ expected<void, error> run_state::charge(const spending& what) {
   const auto charged = gate_->charge_run(id_, what);
   if (charged) return {};
   const charge_refusal& why = charged.error();
+  // Cancelled meanwhile.
+  if (why.why == charge_refusal::cause::not_open && cancelled()) return unexpected<error>(closed_error("charge"));
   const run_state* who = this;
   while (who != nullptr && who->id_ != why.who) who = who->parent();
   if (who == nullptr) return unexpected<error>(why.to_error());
