@@ -27,6 +27,18 @@ struct started {
   asio::cancellation_signal cancel;
 };
 
+/// Counts frames that are alive.
+class counted {
+ public:
+  explicit counted(int& of) : of_(&of) { ++*of_; }
+  counted(const counted&) = delete;
+  counted& operator=(const counted&) = delete;
+  ~counted() { --*of_; }
+
+ private:
+  int* of_;
+};
+
 class agent_fixture {
  public:
   explicit agent_fixture(const policy& rules = policy({.slots = 4, .tokens = 100'000}))

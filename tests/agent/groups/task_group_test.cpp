@@ -34,6 +34,7 @@ using agent::run_scope;
 using agent::run_settings;
 using agent::task_group;
 using agent::test::agent_fixture;
+using agent::test::counted;
 using agent::test::started;
 
 namespace {
@@ -41,18 +42,6 @@ namespace {
 using gave = expected<std::string, error>;
 using group = task_group<std::string>;
 using task = group::task;
-
-/// Counts frames that are alive.
-class counted {
- public:
-  explicit counted(int& of) : of_(&of) { ++*of_; }
-  counted(const counted&) = delete;
-  counted& operator=(const counted&) = delete;
-  ~counted() { --*of_; }
-
- private:
-  int* of_;
-};
 
 struct house : agent_fixture {
   int alive = 0;

@@ -22,22 +22,11 @@ using agent::run_settings;
 using agent::detail::run_state;
 using agent::detail::task_set;
 using agent::test::agent_fixture;
+using agent::test::counted;
 using agent::test::started;
 using change = task_set::change;
 
 namespace {
-
-/// Counts frames that are alive.
-class counted {
- public:
-  explicit counted(int& of) : of_(&of) { ++*of_; }
-  counted(const counted&) = delete;
-  counted& operator=(const counted&) = delete;
-  ~counted() { --*of_; }
-
- private:
-  int* of_;
-};
 
 struct house : agent_fixture {
   int alive = 0;
