@@ -59,16 +59,17 @@ std::string answer_after(int so_far) {
     message += "]";
     finish = "tool_calls";
   }
-  return R"({"id":"c","model":"m","choices":[{"index":0,"message":{"role":"assistant",)" + message + R"(},"finish_reason":")" +
-         finish + R"("}],"usage":{"prompt_tokens":500,"completion_tokens":40}})";
+  return R"({"id":"c","model":"m","choices":[{"index":0,"message":{"role":"assistant",)" + message +
+         R"(},"finish_reason":")" + finish + R"("}],"usage":{"prompt_tokens":500,"completion_tokens":40}})";
 }
 
 llm::tool lookup() {
-  return {"lookup", "Looks a key up.", R"({"type":"object","properties":{"key":{"type":"string"}},"required":["key"]})"};
+  return {"lookup", "Looks a key up.",
+          R"({"type":"object","properties":{"key":{"type":"string"}},"required":["key"]})"};
 }
 
-/// A gate with room for all, and a model that calls four tools in each of ten turns, and then answers. With `pausing`, the
-/// exchange in the middle of each run waits.
+/// A gate with room for all, and a model that calls four tools in each of ten turns, and then answers. With `pausing`,
+/// the exchange in the middle of each run waits.
 struct stage {
   explicit stage(bool pausing) : gate(io.get_executor(), room()), client(over, gate, options()), tools(gate) {
     std::vector<std::string> answers;
@@ -79,9 +80,10 @@ struct stage {
       if (pausing && so_far == turns_with_tools / 2) exchange = std::move(exchange).with_pause_before_head();
       return std::move(exchange).with_chunk(answers[static_cast<std::size_t>(so_far)]);
     });
-    tools.add(lookup(), [](const llm::tool_arguments&) -> asio::awaitable<sluice::expected<std::string, sluice::error>> {
-      co_return "the value that was asked for";
-    });
+    tools.add(lookup(),
+              [](const llm::tool_arguments&) -> asio::awaitable<sluice::expected<std::string, sluice::error>> {
+                co_return "the value that was asked for";
+              });
   }
 
   static sluice::policy room() {

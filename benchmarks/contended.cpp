@@ -38,8 +38,8 @@ struct course {
   }
 };
 
-/// Every other request, at random, has a deadline: about an hour from when it asks. So the whole queue keeps moving, and no
-/// order of memory lasts.
+/// Every other request, at random, has a deadline: about an hour from when it asks. So the whole queue keeps moving,
+/// and no order of memory lasts.
 asio::awaitable<void> ask_again(sluice::bulkhead& gate, sluice::workload as, sluice::instant start, noise& random,
                                 course& run) {
   for (std::uint64_t turn = 0;; ++turn) {

@@ -53,8 +53,8 @@ void watch(int poller, int what) {
 }
 
 [[noreturn]] void serve(int listener) {
-  const std::string head =
-      "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n" + chunked(dripped_event());
+  const std::string head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n" +
+                           chunked(dripped_event());
   const std::string event = chunked(dripped_event());
   std::array<std::vector<int>, groups> streams;
   std::size_t turn = 0;

@@ -6,8 +6,9 @@
 
 namespace bars {
 
-/// An HTTP/1.1 server on loopback, in a process of its own, pinned to the first processor where there is more than one. Every request is
-/// answered with a stream of chat completion events, 20 a second, that has no end. It ends with this object, and with this process.
+/// An HTTP/1.1 server on loopback, in a process of its own, pinned to the first processor where there is more than one.
+/// Every request is answered with a stream of chat completion events, 20 a second, that has no end. It ends with this
+/// object, and with this process.
 class drip_server {
  public:
   drip_server();

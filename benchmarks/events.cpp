@@ -1,4 +1,5 @@
-// What each event of a stream costs, found, parsed and taken apart; and how many bytes of such streams one core decodes.
+// What each event of a stream costs, found, parsed and taken apart; and how many bytes of such streams one core
+// decodes.
 #include "clocks.hpp"
 #include "table.hpp"
 
@@ -42,7 +43,8 @@ std::string messages_event(const std::string& words) {
 }
 
 std::string stream_of(std::string (*event)(const std::string&)) {
-  constexpr const char* words[] = {" the", " capacity", " of a", "\\n\\n", " provider", ",", " is what", " gr\xC3\xBC\xC3\x9Ft"};
+  constexpr const char* words[] = {" the",      " capacity", " of a",    "\\n\\n",
+                                   " provider", ",",         " is what", " gr\xC3\xBC\xC3\x9Ft"};
   std::string stream;
   for (std::size_t n = 0; n < events; ++n) stream += event(words[n % std::size(words)]);
   return stream;
@@ -91,9 +93,12 @@ double megabytes_per_second() {
 
 std::vector<bar> event_bars() {
   return {{"SSE + JSON of one event of 250 bytes", "ns", event_cost, nullptr, 0, 7},
-          {"stream decoded: chat completions", "MB/s", megabytes_per_second<dialect::openai_chat, chat_event>, nullptr, 0, 7},
-          {"stream decoded: Responses", "MB/s", megabytes_per_second<dialect::openai_responses, responses_event>, nullptr, 0, 7},
-          {"stream decoded: Messages", "MB/s", megabytes_per_second<dialect::anthropic_messages, messages_event>, nullptr, 0, 7}};
+          {"stream decoded: chat completions", "MB/s", megabytes_per_second<dialect::openai_chat, chat_event>, nullptr,
+           0, 7},
+          {"stream decoded: Responses", "MB/s", megabytes_per_second<dialect::openai_responses, responses_event>,
+           nullptr, 0, 7},
+          {"stream decoded: Messages", "MB/s", megabytes_per_second<dialect::anthropic_messages, messages_event>,
+           nullptr, 0, 7}};
 }
 
 }  // namespace bars

@@ -44,8 +44,9 @@ std::size_t whole_request(std::string_view text) {
 }
 
 [[noreturn]] void serve(int listener) {
-  const std::string reply = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " +
-                            std::to_string(answer().size()) + "\r\n\r\n" + answer();
+  const std::string reply =
+      "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(answer().size()) +
+      "\r\n\r\n" + answer();
   std::map<int, std::string> unread;
   const int poller = ::epoll_create1(0);
   epoll_event wanted{};
@@ -86,8 +87,8 @@ std::size_t whole_request(std::string_view text) {
 }  // namespace
 
 const std::string& question() {
-  static const std::string text = R"({"model":"fixed","messages":[{"role":"user","content":")" + std::string(200, 'q') +
-                                  R"("}],"max_tokens":400})";
+  static const std::string text =
+      R"({"model":"fixed","messages":[{"role":"user","content":")" + std::string(200, 'q') + R"("}],"max_tokens":400})";
   return text;
 }
 

@@ -6,8 +6,8 @@
 
 namespace bars {
 
-/// An HTTP/1.1 server on loopback, keep-alive, in a process of its own, pinned to the first processor where there is more than one.
-/// It ends with this object, and with this process.
+/// An HTTP/1.1 server on loopback, keep-alive, in a process of its own, pinned to the first processor where there is
+/// more than one. It ends with this object, and with this process.
 class fixed_server {
  public:
   fixed_server();

@@ -15,7 +15,8 @@ const char* place() { return std::getenv("SLUICE_NPM"); }
 double package() {
   const fixed_server server;
   const std::string url = server.url().substr(0, server.url().find("/chat"));
-  const std::string command = std::string("cd '") + place() + "' && exec node '" SLUICE_BENCHMARKS "/openai_package.mjs' " + url;
+  const std::string command =
+      std::string("cd '") + place() + "' && exec node '" SLUICE_BENCHMARKS "/openai_package.mjs' " + url;
   std::FILE* const output = ::popen(command.c_str(), "r");
   double microseconds = 0;
   if (output == nullptr || std::fscanf(output, "%lf", &microseconds) != 1 || ::pclose(output) != 0) std::abort();

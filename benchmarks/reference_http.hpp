@@ -16,8 +16,8 @@
 
 namespace reference {
 
-/// Posts `body` to `url` again and again, `at_once` at a time, each on a connection that is kept; every answer's body is collected in a
-/// string, as anyone does who wants to read it.
+/// Posts `body` to `url` again and again, `at_once` at a time, each on a connection that is kept; every answer's body
+/// is collected in a string, as anyone does who wants to read it.
 class epoll_client {
  public:
   epoll_client(std::string url, std::string body, std::size_t at_once)

@@ -1,6 +1,6 @@
 /// \file
-/// The policy and the request under which sluice is measured: four classes with floors, ceilings and priorities, slots and tokens
-/// both limited.
+/// The policy and the request under which sluice is measured: four classes with floors, ceilings and priorities, slots
+/// and tokens both limited.
 #pragma once
 
 #include <sluice/core/policy.hpp>

@@ -52,7 +52,8 @@ class table final : public benchmark::BenchmarkReporter {
   static std::string text(const summary& of, const char* unit) {
     char line[96];
     const int digits = of.median < 100 ? 1 : 0;
-    std::snprintf(line, sizeof line, "%.*f %s (%.*f..%.*f)", digits, of.median, unit, digits, of.least, digits, of.most);
+    std::snprintf(line, sizeof line, "%.*f %s (%.*f..%.*f)", digits, of.median, unit, digits, of.least, digits,
+                  of.most);
     return line;
   }
 
@@ -84,14 +85,17 @@ class table final : public benchmark::BenchmarkReporter {
 };
 
 void add_run(const std::string& name, measurement measure) {
-  benchmark::RegisterBenchmark(name.c_str(), [measure](benchmark::State& state) {
-    double value = 0;
-    for ([[maybe_unused]] auto turn : state) {
-      value = measure();
-      state.SetIterationTime(value * 1e-9);
-    }
-    state.counters["value"] = value;
-  })->UseManualTime()->Iterations(1);
+  benchmark::RegisterBenchmark(name.c_str(),
+                               [measure](benchmark::State& state) {
+                                 double value = 0;
+                                 for ([[maybe_unused]] auto turn : state) {
+                                   value = measure();
+                                   state.SetIterationTime(value * 1e-9);
+                                 }
+                                 state.counters["value"] = value;
+                               })
+      ->UseManualTime()
+      ->Iterations(1);
 }
 
 std::vector<bar> all_bars() {

@@ -6,12 +6,12 @@
 
 #include <sluice/runtime/bulkhead.hpp>
 
+#include <benchmark/benchmark.h>
 #include <asio/awaitable.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
 #include <asio/io_context.hpp>
 #include <asio/use_awaitable.hpp>
-#include <benchmark/benchmark.h>
 
 #include <barrier>
 #include <cstdint>
@@ -128,8 +128,7 @@ double admit_together() {
 double try_admit_together() {
   asio::io_context home(1);
   sluice::bulkhead gate(home.get_executor(), four_classes());
-  return on_all_threads(
-      [&](int number) { try_admit_often(gate, class_of(static_cast<std::size_t>(number)), rounds); });
+  return on_all_threads([&](int number) { try_admit_often(gate, class_of(static_cast<std::size_t>(number)), rounds); });
 }
 
 double acquire_together() {

@@ -99,10 +99,9 @@ double cancel_acquisition() {
   asio::io_context io(1);
   full_semaphore full;
   for (std::size_t n = 0; n < crowd; ++n) {
-    full.gate.async_acquire(1, asio::bind_cancellation_slot(
-                                   signals[n].slot(), asio::bind_executor(io.get_executor(), [&ended](std::error_code) {
-                                     ++ended;
-                                   })));
+    full.gate.async_acquire(
+        1, asio::bind_cancellation_slot(
+               signals[n].slot(), asio::bind_executor(io.get_executor(), [&ended](std::error_code) { ++ended; })));
   }
   return cancel_some(io, signals, ended);
 }
@@ -172,7 +171,8 @@ double memory_of_admission() {
   const sluice::instant later = full.gate.in(1h);
   const double before = bytes_in_use();
   for (std::size_t n = 0; n < crowd; ++n)
-    asio::co_spawn(io, admit_in_vain(full.gate, class_of(n), later + std::chrono::microseconds(n), late), asio::detached);
+    asio::co_spawn(io, admit_in_vain(full.gate, class_of(n), later + std::chrono::microseconds(n), late),
+                   asio::detached);
   io.poll();
   return (bytes_in_use() - before) / crowd;
 }

@@ -5,17 +5,17 @@
 #   cmake/debian-packages.sh build        compilers, tools and libraries: the layers and the examples
 #   cmake/debian-packages.sh test         what the tests need on top
 #   cmake/debian-packages.sh benchmark    what the benchmarks need on top
-#   cmake/debian-packages.sh tidy         what formatting and static analysis need on top
+#   cmake/debian-packages.sh tidy         what static analysis needs on top
 #
 # Several may be named. `--list` before them prints the names of the packages and installs nothing.
 set -eu
 
 build='cmake ninja-build ccache g++ libasio-dev libcurl4-openssl-dev libsimdjson-dev libexpected-dev
   nlohmann-json3-dev libvalijson-dev librestinio-dev libfmt-dev libhttp-parser-dev libcli11-dev'
-test='doctest-dev librapidcheck-dev clang libclang-rt-14-dev nodejs npm
+test='doctest-dev librapidcheck-dev clang clang-format libclang-rt-14-dev nodejs npm
   nginx-light nghttp2-server tinyproxy openssl'
 benchmark='libbenchmark-dev'
-tidy='clang clang-tidy clang-format'
+tidy='clang clang-tidy'
 
 list=no
 if [ "${1-}" = --list ]; then

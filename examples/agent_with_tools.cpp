@@ -90,8 +90,8 @@ int main() {
   provider.reply_with(mock_reply::tool_call("book", R"({"to":"Bergen"})"));
   provider.reply_with(mock_reply::text("Bergen, by one of two trains: it snows in Oslo."));
 
-  sluice::runtime runtime(sluice::runtime_options(sluice::policy({.slots = 8, .tokens = 64'000}),
-                                                  llm::client_options(provider.url())));
+  sluice::runtime runtime(
+      sluice::runtime_options(sluice::policy({.slots = 8, .tokens = 64'000}), llm::client_options(provider.url())));
   agent::toolbox tools(runtime.gate());
   add_tools(tools);
   runtime.run(plan(runtime.gate(), runtime.client(), tools));

@@ -79,8 +79,8 @@ int main(int count, char** arguments) {
   sluice::runtime runtime(sluice::runtime_options(shared_capacity(), llm::client_options(provider.url())));
 
   const auto alone = runtime.run(chat(runtime.client()));
-  auto summaries = asio::co_spawn(runtime.get_executor(), all_summaries(runtime.gate(), runtime.client()),
-                                  asio::use_future);
+  auto summaries =
+      asio::co_spawn(runtime.get_executor(), all_summaries(runtime.gate(), runtime.client()), asio::use_future);
   const auto beside = runtime.run(chat(runtime.client()));
   const std::size_t done = summaries.get();
 

@@ -1,5 +1,5 @@
-// A conversation with a tool: the model asks for the weather, is told that it asked wrongly, asks again, and answers. The
-// provider is a mock on loopback, so no key is needed.
+// A conversation with a tool: the model asks for the weather, is told that it asked wrongly, asks again, and answers.
+// The provider is a mock on loopback, so no key is needed.
 
 #include <sluice/sluice.hpp>
 #include <sluice/testing/mock_provider.hpp>

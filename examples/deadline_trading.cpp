@@ -45,8 +45,8 @@ asio::awaitable<void> too_late(sluice::bulkhead& gate, llm::client& client) {
 
   auto run = agent::run_scope::open(gate, agent::run_settings("signal").until(gate.in(300ms)));
   auto answer = co_await client.chat(headline(99), run->call_options());
-  const bool infeasible = !answer && answer.error().refusal &&
-                          answer.error().refusal->reason() == sluice::reason::infeasible;
+  const bool infeasible =
+      !answer && answer.error().refusal && answer.error().refusal->reason() == sluice::reason::infeasible;
   std::cout << done.counts.succeeded << " reports in time enough; a signal "
             << (infeasible ? "was refused before the fact" : "was sent all the same") << '\n';
 }
@@ -57,8 +57,8 @@ int main() {
   provider.on_request([](const auto&) { return sluice::testing::mock_reply::text("Good."); });
   provider.fail_next(sluice::testing::mock_fault::stall());  // the first attempt gets stuck
 
-  sluice::runtime fast(sluice::runtime_options(sluice::policy({.slots = 8, .tokens = 32'000}),
-                                               llm::client_options(provider.url())));
+  sluice::runtime fast(
+      sluice::runtime_options(sluice::policy({.slots = 8, .tokens = 32'000}), llm::client_options(provider.url())));
   //! [desk]
   llm::hedge_options quick;
   quick.after = 50ms;  // until enough calls have been seen to know better
@@ -71,7 +71,7 @@ int main() {
   slow.latency = 400ms;
   slow.sigma = 0;
   provider.set_model(slow);
-  sluice::runtime busy(sluice::runtime_options(sluice::policy({.slots = 8, .tokens = 32'000}),
-                                               llm::client_options(provider.url())));
+  sluice::runtime busy(
+      sluice::runtime_options(sluice::policy({.slots = 8, .tokens = 32'000}), llm::client_options(provider.url())));
   busy.run(too_late(busy.gate(), busy.client()));
 }

@@ -11,8 +11,9 @@
 asio::awaitable<void> ask_for_weather(sluice::llm::client& client) {
   sluice::llm::request question("the-model");
   question.system("Use the tool.").user("What is the weather in Delft?").limit_output(200);
-  question.with_tool(sluice::llm::tool("weather", "The weather in a city now.",
-                                       R"({"type":"object","properties":{"city":{"type":"string"}},"required":["city"]})"));
+  question.with_tool(
+      sluice::llm::tool("weather", "The weather in a city now.",
+                        R"({"type":"object","properties":{"city":{"type":"string"}},"required":["city"]})"));
 
   auto answer = co_await client.chat(question);
   while (answer && !answer->tool_calls.empty()) {
@@ -38,7 +39,8 @@ int main() {
   asio::io_context context;
   sluice::bulkhead gate(context.get_executor(), sluice::policy({.slots = 4, .tokens = 16'000}));
   const auto over = sluice::http::make_curl_transport(context.get_executor(), gate.time());
-  const std::string url = provider.url();  // in production "https://api.openai.com/v1", "https://api.anthropic.com/v1", ...
+  const std::string url =
+      provider.url();  // in production "https://api.openai.com/v1", "https://api.anthropic.com/v1", ...
   const std::string key = "the-api-key";
 
   //! [openai_chat]

@@ -1,5 +1,5 @@
-// A game that asks a model what its guard says, sixty frames a second: each frame gives the loop a millisecond and never
-// waits. A question that the player has walked away from is replaced, and its exchange is closed.
+// A game that asks a model what its guard says, sixty frames a second: each frame gives the loop a millisecond and
+// never waits. A question that the player has walked away from is replaced, and its exchange is closed.
 
 #include <sluice/sluice.hpp>
 #include <sluice/testing/mock_provider.hpp>

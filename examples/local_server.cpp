@@ -21,12 +21,13 @@ using namespace std::chrono_literals;
 
 //! [local_server]
 sluice::runtime_options local_server(const std::string& url, const std::string& socket) {
-  // As many slots as the server has (llama-server --parallel, OLLAMA_NUM_PARALLEL), and the tokens that its contexts hold.
+  // As many slots as the server has (llama-server --parallel, OLLAMA_NUM_PARALLEL), and the tokens that its contexts
+  // hold.
   sluice::policy rules({.slots = 4, .tokens = 4 * 8'192});
 
-  sluice::llm::client_options server(url);                                // no key
-  server.output_limit = sluice::llm::output_limit_field::max_tokens;      // the name they know
-  server.limits.first_byte = 10min;                                       // the model may have to be loaded first
+  sluice::llm::client_options server(url);                            // no key
+  server.output_limit = sluice::llm::output_limit_field::max_tokens;  // the name they know
+  server.limits.first_byte = 10min;                                   // the model may have to be loaded first
   sluice::runtime_options options(rules, server);
   options.http.unix_socket = socket;  // the URL's host is then only a name
   return options;

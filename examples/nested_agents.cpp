@@ -73,12 +73,11 @@ int main() {
   provider.reply_with(mock_reply::text("In 1373, at Vreeswijk."));
   provider.reply_with(mock_reply::text("The first one we know of stood at Vreeswijk in 1373."));
 
-  sluice::runtime runtime(sluice::runtime_options(sluice::policy({.slots = 1, .tokens = 32'000}),
-                                                  llm::client_options(provider.url())));
+  sluice::runtime runtime(
+      sluice::runtime_options(sluice::policy({.slots = 1, .tokens = 32'000}), llm::client_options(provider.url())));
   agent::toolbox library(runtime.gate());
-  library.add(llm::tool("find", "Finds a book."), [](const llm::tool_arguments&) -> asio::awaitable<answer> {
-    co_return std::string("Vreeswijk, 1373.");
-  });
+  library.add(llm::tool("find", "Finds a book."),
+              [](const llm::tool_arguments&) -> asio::awaitable<answer> { co_return std::string("Vreeswijk, 1373."); });
   agent::toolbox tools(runtime.gate());
   add_librarian(tools, runtime.client(), library);
   runtime.run(write(runtime.gate(), runtime.client(), tools));

@@ -31,7 +31,8 @@ asio::awaitable<void> document(sluice::bulkhead& gate, int number) {
     asio::steady_timer work(co_await asio::this_coro::executor, 500ms);  // the exchange with the provider
     co_await work.async_wait(asio::use_awaitable);
   };
-  // Runs under guard: when the slot is wanted back, `read` is cancelled, queued again with its age, and called once more.
+  // Runs under guard: when the slot is wanted back, `read` is cancelled, queued again with its age, and called once
+  // more.
   auto done = co_await gate.run({.tokens = 2'000}, sluice::batch, read);
   if (!done) std::cout << done.error().explain() << '\n';
   if (done && attempt > 1) std::cout << "document " << number << " was interrupted, and finished all the same\n";

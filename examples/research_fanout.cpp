@@ -1,5 +1,5 @@
-// Fifty researchers side by side: thirty answers are enough, the others are cancelled, and the last answer is paid out of
-// what was kept for it. The provider is a mock on loopback that never answers twenty of them.
+// Fifty researchers side by side: thirty answers are enough, the others are cancelled, and the last answer is paid out
+// of what was kept for it. The provider is a mock on loopback that never answers twenty of them.
 
 #include <sluice/sluice.hpp>
 #include <sluice/testing/mock_provider.hpp>
@@ -66,8 +66,8 @@ int main() {
     if (page % 5 >= 3) return sluice::testing::mock_reply::failure(sluice::testing::mock_fault::stall());
     return sluice::testing::mock_reply::text("Page " + std::to_string(page) + " agrees.");
   });
-  sluice::runtime runtime(sluice::runtime_options(sluice::policy({.slots = 64, .tokens = 64'000}),
-                                                  llm::client_options(provider.url())));
+  sluice::runtime runtime(
+      sluice::runtime_options(sluice::policy({.slots = 64, .tokens = 64'000}), llm::client_options(provider.url())));
   runtime.run(report(runtime.gate(), runtime.client()));
   std::cout << "in flight " << runtime.gate().statistics().all.in_flight << '\n';
 }

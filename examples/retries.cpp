@@ -1,4 +1,5 @@
-// A provider that is overloaded, asks to slow down, fails, and then answers; and one that is down while twenty callers want it.
+// A provider that is overloaded, asks to slow down, fails, and then answers; and one that is down while twenty callers
+// want it.
 
 #include <sluice/sluice.hpp>
 #include <sluice/testing/mock_provider.hpp>

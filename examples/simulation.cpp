@@ -1,4 +1,5 @@
-// Tries a policy before it is put in force: an hour of traffic in milliseconds, decided by the code that runs in production.
+// Tries a policy before it is put in force: an hour of traffic in milliseconds, decided by the code that runs in
+// production.
 
 #include <sluice/sim/random.hpp>
 #include <sluice/sim/simulation.hpp>
@@ -12,8 +13,8 @@ namespace {
 
 void report(const char* name, const sluice::sim::class_result& work) {
   const auto seconds = [&](double share) { return std::chrono::duration<double>(work.wait_percentile(share)).count(); };
-  std::cout << name << ": " << work.completed << " of " << work.arrived << " done, waited p50 " << seconds(0.5) << " s, p95 "
-            << seconds(0.95) << " s, preempted " << work.preempted << '\n';
+  std::cout << name << ": " << work.completed << " of " << work.arrived << " done, waited p50 " << seconds(0.5)
+            << " s, p95 " << seconds(0.95) << " s, preempted " << work.preempted << '\n';
 }
 
 }  // namespace

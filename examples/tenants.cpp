@@ -13,8 +13,8 @@
 sluice::policy shared_policy() {
   sluice::policy rules({.slots = 1, .tokens = 4'000});
   sluice::tenant_policy acme("acme");
-  acme.weight = 2;                                  // twice the tokens of the others while both have work waiting
-  acme.rates.requests = {.per_minute = 600};        // and what it may send in a minute, whatever is free
+  acme.weight = 2;                            // twice the tokens of the others while both have work waiting
+  acme.rates.requests = {.per_minute = 600};  // and what it may send in a minute, whatever is free
   rules.tenants.push_back(acme);
   rules.other_tenants.rates.input_tokens = {.per_minute = 100'000};
   return rules;

@@ -3,7 +3,7 @@
 #
 # Installs what is missing, then builds and tests sluice, stage by stage, each a preset of CMakePresets.json:
 #
-#   dev     everything: unit, integration, consumer projects, headers, layers, README, examples
+#   dev     everything: unit, integration, consumer projects, headers, layers, format, README, examples
 #   asan    unit and integration under AddressSanitizer and UndefinedBehaviorSanitizer
 #   tsan    unit and integration under ThreadSanitizer
 #   clang   unit, and each fuzzer for a few seconds, built with clang

@@ -59,9 +59,9 @@ sluice::expected<std::vector<arm>, sluice::error> make_arms(const options& asked
         auto read = sluice::read_policy_file(asked.policy_file);
         if (!read) return sluice::unexpected<sluice::error>(std::move(read).error());
         if (read->total.slots == 0 || read->total.tokens == 0) {
-          return sluice::unexpected<sluice::error>(
-              sluice::error(sluice::errc::invalid_configuration,
-                            asked.policy_file + ": capacity: zero slots or tokens is closed, and nothing would ever run"));
+          return sluice::unexpected<sluice::error>(sluice::error(
+              sluice::errc::invalid_configuration,
+              asked.policy_file + ": capacity: zero slots or tokens is closed, and nothing would ever run"));
         }
         added.rules = std::move(*read);
       }

@@ -30,13 +30,13 @@ class agent_calls {
   agent_calls(caller& calls, tally& notes) : calls_(calls), notes_(notes) {}
 
   asio::awaitable<sluice::expected<sluice::llm::reply, sluice::llm::failure>> chat(sluice::llm::request what,
-                                                                                  sluice::llm::call_options how) {
+                                                                                   sluice::llm::call_options how) {
     auto got = co_await calls_.ask(std::move(what), how, delivery::whole, notes_);
     if (!got) co_return sluice::unexpected<sluice::llm::failure>(std::move(got).error());
     co_return std::move(got->reply);
   }
   asio::awaitable<sluice::expected<sluice::llm::stream, sluice::llm::failure>> stream(sluice::llm::request what,
-                                                                                     sluice::llm::call_options how) {
+                                                                                      sluice::llm::call_options how) {
     return calls_.client().stream(std::move(what), how);
   }
   sluice::expected<sluice::cost, sluice::llm::failure> estimate(const sluice::llm::request& what,
@@ -72,15 +72,16 @@ asio::awaitable<void> chat(caller& calls, const provider& server, job size, tall
 
 void add_tools(sluice::agent::toolbox& tools) {
   // The work of the tool itself: it takes time, but nothing of the provider's, so no permit is held.
-  auto look_up = [](sluice::agent::tool_context& call,
-                    const sluice::llm::tool_arguments&) -> asio::awaitable<sluice::expected<std::string, sluice::error>> {
+  auto look_up =
+      [](sluice::agent::tool_context& call,
+         const sluice::llm::tool_arguments&) -> asio::awaitable<sluice::expected<std::string, sluice::error>> {
     auto& gate = call.run.gate();
     co_await sluice::sleep_until(gate.time(), gate.in(200ms));
     co_return words(tool_result_tokens);
   };
-  tools.add(sluice::llm::tool("look_up", "Finds a passage.",
-                              R"({"type":"object","properties":{"query":{"type":"string"}}})"),
-            std::move(look_up));
+  tools.add(
+      sluice::llm::tool("look_up", "Finds a passage.", R"({"type":"object","properties":{"query":{"type":"string"}}})"),
+      std::move(look_up));
 }
 
 asio::awaitable<void> agent_run(caller& calls, const provider& server, sluice::agent::toolbox& tools, job size,

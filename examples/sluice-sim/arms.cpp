@@ -33,8 +33,9 @@ outcome_of_trial try_out(const contender& who, const std::vector<sim::trace_requ
   sim::trace_source source(trace);
   const auto arm = who.make();
   sim::decision_log log;
-  out.whole = sim::run_trial(source, *arm, rules, [&out](const sim::visit& over) { out.visits.push_back(over); },
-                             rules.sample_every > sluice::duration::zero() ? &log : nullptr);
+  out.whole = sim::run_trial(
+      source, *arm, rules, [&out](const sim::visit& over) { out.visits.push_back(over); },
+      rules.sample_every > sluice::duration::zero() ? &log : nullptr);
   out.log = log.text();
   return out;
 }

@@ -51,7 +51,11 @@ std::vector<arm_of_e1> arms_of(const settings& asked) {
   std::vector<arm_of_e1> arms;
   arms.push_back({{"none", [] { return sim::make_open_arm(); }, {}}, published{0.644, 15.4, 0.487}});
   arms.push_back({{"static cap", [] { return sim::make_static_cap_arm({}); }, {}}, published{0.899, 13.2, 0.183}});
-  arms.push_back({{"fail-fast", [] { return sim::make_fail_fast_arm({32, 40'000}); }, {}},
+  arms.push_back({{"fail-fast",
+                   [] {
+                     return sim::make_fail_fast_arm({32, 40'000});
+                   },
+                   {}},
                   published{0.951, 10.4, 0.053}});
   arms.push_back({queue("two-at-most", two_at_most), std::nullopt});
   arms.push_back({queue("strict priority", strict), std::nullopt});
@@ -121,8 +125,8 @@ void add_bars(std::vector<bar>& to, const std::string& name, const published& re
   const double success = over(of.interactive_whole, [](const auto& s) { return s.success; }).median;
   const double p95 = over(of.interactive_watched, [](const auto& s) { return s.latency_p95; }).median;
   const double batches = over(of.batch_whole, [](const auto& s) { return s.success; }).median;
-  to.push_back(near_to(name + " as published: interactive success", 100 * success, 100 * reference.interactive_success,
-                       5, "%"));
+  to.push_back(
+      near_to(name + " as published: interactive success", 100 * success, 100 * reference.interactive_success, 5, "%"));
   to.push_back(near_to(name + " as published: interactive p95", p95, reference.latency_p95, 3, "s"));
   to.push_back(near_to(name + " as published: batch success", 100 * batches, 100 * reference.batch_success, 5, "%"));
 }
@@ -134,8 +138,8 @@ void add_own_bars(std::vector<bar>& to, const figures& of) {
   to.push_back(at_least("sluice: interactive success", 100 * figure(&sim::summary::success), 99.5, "%"));
   to.push_back(at_most("sluice: interactive p95", figure(&sim::summary::latency_p95), 11.0, "s"));
   to.push_back(at_most("sluice: interactive first token p95", figure(&sim::summary::first_token_p95), 3.4, "s"));
-  to.push_back(at_least("sluice: interactive with a first token within 5 s", 100 * figure(&sim::summary::prompt), 98.5,
-                        "%"));
+  to.push_back(
+      at_least("sluice: interactive with a first token within 5 s", 100 * figure(&sim::summary::prompt), 98.5, "%"));
   to.push_back(at_least("sluice: batch success",
                         100 * over(of.batch_whole, [](const auto& s) { return s.success; }).median, 95, "%"));
   to.push_back(at_most("sluice: 429s on any seed", per_seed(of, rejections).most, 0, ""));
@@ -183,8 +187,9 @@ result run(const settings& asked) {
     if (arms[i].reference && as_published) add_bars(out.bars, name, *arms[i].reference, all[i]);
     if (name == "sluice") add_own_bars(out.bars, all[i]);
   }
-  out.notes.push_back("plots by arrival are of all seeds together, those of what is held, waits and is decided of seed " +
-                      std::to_string(asked.seeds.front()));
+  out.notes.push_back(
+      "plots by arrival are of all seeds together, those of what is held, waits and is decided of seed " +
+      std::to_string(asked.seeds.front()));
   out.tables = {std::move(success), std::move(whole), std::move(loaded), std::move(last)};
   return out;
 }

@@ -106,8 +106,8 @@ result run(const settings& asked) {
         out.bars.push_back(at_most("earliest deadline collapses" + at, 100 * share.median, plain_edf_at_035 + 5, "%"));
       } else if (name == "sluice") {
         out.bars.push_back(at_least("sluice: interactive in time" + at, 100 * share.median, level.bar, "%"));
-        out.bars.push_back({"sluice: batch done on every seed" + at + " >", 100 * batch_share.least, 0,
-                            batch_share.least > 0, "%"});
+        out.bars.push_back(
+            {"sluice: batch done on every seed" + at + " >", 100 * batch_share.least, 0, batch_share.least > 0, "%"});
       }
     }
   }

@@ -224,8 +224,7 @@ result run(const settings& asked) {
                                      at_most("lending: the other waits at most one service time, on every seed",
                                              percentile(waits, 1), 1, "s")});
   asked.progress("E3", 1);
-  out.notes.emplace_back(
-      "a policy of its own: 24 slots in two equal floors, no elastic class, an abort takes 50 ms");
+  out.notes.emplace_back("a policy of its own: 24 slots in two equal floors, no elastic class, an abort takes 50 ms");
   out.notes.emplace_back(
       "work past 80 % of its length is never stopped: when all that borrows is, the floor waits for its end");
   out.tables = {std::move(lent), std::move(restored)};

@@ -31,7 +31,11 @@ std::vector<contender> arms_of(const settings& asked) {
   const auto rules = asked.policy;
   return {{"none", [] { return sim::make_open_arm(); }, {}},
           {"static cap", [] { return sim::make_static_cap_arm({}); }, {}},
-          {"fail-fast", [] { return sim::make_fail_fast_arm({32, 40'000}); }, {}},
+          {"fail-fast",
+           [] {
+             return sim::make_fail_fast_arm({32, 40'000});
+           },
+           {}},
           {"two-at-most", [two_at_most] { return sim::make_queue_arm("two-at-most", two_at_most); }, {}},
           {"sluice", [rules] { return sim::make_policy_arm("sluice", rules); }, callers}};
 }

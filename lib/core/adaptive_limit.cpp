@@ -12,8 +12,8 @@ constexpr std::uint32_t fewest_calm = 5;
 constexpr std::uint32_t recent = 8;
 constexpr std::uint32_t baseline_span = 32;
 constexpr std::int64_t most_patient = 3;
-/// So many decreases in a row that made nothing faster are one too many: the first ones may have met a provider that was
-/// still getting slower, since averages lag behind it.
+/// So many decreases in a row that made nothing faster are one too many: the first ones may have met a provider that
+/// was still getting slower, since averages lag behind it.
 constexpr int most_futile = 3;
 
 limit_change reason_of(provider_signal what) noexcept {

@@ -27,7 +27,8 @@ admission::admission(admission&&) noexcept = default;
 admission& admission::operator=(admission&&) noexcept = default;
 admission::~admission() = default;
 
-// The instant is the one that counts, so that no clock that was behind, and no instant that was not asked for, is in a log.
+// The instant is the one that counts, so that no clock that was behind, and no instant that was not asked for, is in a
+// log.
 template <typename Body, typename Call>
 auto admission::logged(const Body& what, instant now, effects& out, const Call& call) {
   const instant at = std::max(now, state_->now());
@@ -113,7 +114,9 @@ void admission::record(event_log_writer* log) noexcept {
   log->begin(current_policy(), untouched);
 }
 
-expected<forecast, decision> admission::forecast(const request& what, instant now) const { return state_->forecast(what, now); }
+expected<forecast, decision> admission::forecast(const request& what, instant now) const {
+  return state_->forecast(what, now);
+}
 std::optional<run_balance> admission::balance(run_id id) const { return state_->balance(id); }
 std::vector<decision> admission::recent() const { return state_->recent(); }
 bool admission::needs_time() const noexcept { return state_->needs_time(); }

@@ -136,7 +136,8 @@ request_id admission::state::enter(const request& what, instant now) {
   const instant before = now_;
   advance(now);
   const candidate as = candidate_of(what);
-  if (!can_start_at_once(as) || !may_be_tried(as) || (what.run.generation != 0 && as.run == no_run) || (what.deadline != never && !in_time(as))) {
+  if (!can_start_at_once(as) || !may_be_tried(as) || (what.run.generation != 0 && as.run == no_run) ||
+      (what.deadline != never && !in_time(as))) {
     // Nothing has happened: `arrive` will say what.
     now_ = before;
     return {};
@@ -282,15 +283,18 @@ bool admission::state::finish(request_id id, ending how, const std::optional<usa
 
 // Here rather than with the others, so that what happens at every request costs no further call.
 request_id admission::arrive(const request& what, instant now, effects& out) {
-  if (log_ != nullptr) [[unlikely]] return arrive_logged(what, now, out);
+  if (log_ != nullptr) [[unlikely]]
+    return arrive_logged(what, now, out);
   return state_->arrive(what, now, out);
 }
 request_id admission::enter(const request& what, instant now) {
-  if (log_ != nullptr) [[unlikely]] return enter_logged(what, now);
+  if (log_ != nullptr) [[unlikely]]
+    return enter_logged(what, now);
   return state_->enter(what, now);
 }
 bool admission::finish(request_id id, ending how, const std::optional<usage>& used, instant now, effects& out) {
-  if (log_ != nullptr) [[unlikely]] return finish_logged(id, how, used, now, out);
+  if (log_ != nullptr) [[unlikely]]
+    return finish_logged(id, how, used, now, out);
   return state_->finish(id, how, used, now, out);
 }
 

@@ -15,7 +15,8 @@ std::int64_t narrowed(wide value) noexcept {
 
 /// The constraint of one axis among those that begin with `first`.
 constraint rate_constraint(constraint first, rate_axis axis) noexcept {
-  return static_cast<constraint>(static_cast<int>(first) + static_cast<int>(axis) - static_cast<int>(rate_axis::requests));
+  return static_cast<constraint>(static_cast<int>(first) + static_cast<int>(axis) -
+                                 static_cast<int>(rate_axis::requests));
 }
 
 std::int64_t limit_of(std::size_t most) noexcept {
@@ -29,14 +30,14 @@ void add_up(class_statistics& all, const class_statistics& one) noexcept {
   all.waiting += one.waiting;
   all.queued.slots += one.queued.slots;
   add(all.queued.tokens, one.queued.tokens);
-  for (auto member : {&class_statistics::admitted_total, &class_statistics::admitted_after_wait_total,
-                      &class_statistics::rejected_total, &class_statistics::expired_total, &class_statistics::shed_total,
-                      &class_statistics::cancelled_total, &class_statistics::preempted_total,
-                      &class_statistics::infeasible_total, &class_statistics::unaffordable_total,
-                      &class_statistics::retries_refused_total, &class_statistics::observed_total,
-                      &class_statistics::reserved_tokens_total, &class_statistics::consumed_tokens_total,
-                      &class_statistics::refunded_tokens_total, &class_statistics::overrun_tokens_total,
-                      &class_statistics::wasted_tokens_total}) {
+  for (auto member :
+       {&class_statistics::admitted_total, &class_statistics::admitted_after_wait_total,
+        &class_statistics::rejected_total, &class_statistics::expired_total, &class_statistics::shed_total,
+        &class_statistics::cancelled_total, &class_statistics::preempted_total, &class_statistics::infeasible_total,
+        &class_statistics::unaffordable_total, &class_statistics::retries_refused_total,
+        &class_statistics::observed_total, &class_statistics::reserved_tokens_total,
+        &class_statistics::consumed_tokens_total, &class_statistics::refunded_tokens_total,
+        &class_statistics::overrun_tokens_total, &class_statistics::wasted_tokens_total}) {
     add(all.*member, one.*member);
   }
 }
@@ -92,7 +93,8 @@ constraint admission::state::bound_of(std::uint32_t index, const candidate& what
   if (which.state == ticket::phase::waiting && queue_.is_parked(index))
     return bound_of(runs_.check(what.run, what.price(), what.finalising));
   if (reopening_.closed(now_)) return reopening_.paused(now_) ? constraint::provider_pause : constraint::reopening;
-  if (const constraint bound = ledger_.room(what.workload, what.asked); bound != constraint::none) return refined(what, bound);
+  if (const constraint bound = ledger_.room(what.workload, what.asked); bound != constraint::none)
+    return refined(what, bound);
   if (const constraint bound = rate_bound(what); bound != constraint::none) return bound;
   const bool waits = which.state == ticket::phase::waiting && (queue_.waiting_classes() >> what.workload & 1U) != 0;
   return waits && flows_.first(what.workload) != flow_of(index) ? constraint::tenant_turn : constraint::order;
@@ -129,11 +131,17 @@ void admission::state::describe(const candidate& what, constraint bound, decisio
     case constraint::pool_slots: set(ledger_.total().slots, free.slots, what.asked.slots); break;
     case constraint::adaptive_limit: set(ledger_.slot_limit(), free.slots, what.asked.slots); break;
     case constraint::pool_tokens: set(ledger_.total().tokens, free.tokens, what.asked.tokens); break;
-    case constraint::class_slots: set(own.fixed_ceiling_slots, own.fixed_ceiling_slots - own.held.slots, what.asked.slots); break;
+    case constraint::class_slots:
+      set(own.fixed_ceiling_slots, own.fixed_ceiling_slots - own.held.slots, what.asked.slots);
+      break;
     case constraint::elastic_limit: set(own.ceiling.slots, own.ceiling.slots - own.held.slots, what.asked.slots); break;
-    case constraint::class_tokens: set(own.ceiling.tokens, own.ceiling.tokens - own.held.tokens, what.asked.tokens); break;
+    case constraint::class_tokens:
+      set(own.ceiling.tokens, own.ceiling.tokens - own.held.tokens, what.asked.tokens);
+      break;
     case constraint::protected_slots: set(ledger_.total().slots, free.slots - others.slots, what.asked.slots); break;
-    case constraint::protected_tokens: set(ledger_.total().tokens, free.tokens - others.tokens, what.asked.tokens); break;
+    case constraint::protected_tokens:
+      set(ledger_.total().tokens, free.tokens - others.tokens, what.asked.tokens);
+      break;
     case constraint::queue: set(limit_of(rules_.max_waiting), 0, 1); break;
     case constraint::class_queue: set(limit_of(rules_.classes[c].max_waiting), 0, 1); break;
     case constraint::provider_requests: set_rate(rates_, rate_axis::requests, 1); break;
@@ -141,7 +149,9 @@ void admission::state::describe(const candidate& what, constraint bound, decisio
     case constraint::provider_output: set_rate(rates_, rate_axis::output, what.charge().output); break;
     case constraint::tenant_requests: set_rate(tenants_[what.tenant].rates, rate_axis::requests, 1); break;
     case constraint::tenant_input: set_rate(tenants_[what.tenant].rates, rate_axis::input, what.charge().input); break;
-    case constraint::tenant_output: set_rate(tenants_[what.tenant].rates, rate_axis::output, what.charge().output); break;
+    case constraint::tenant_output:
+      set_rate(tenants_[what.tenant].rates, rate_axis::output, what.charge().output);
+      break;
     case constraint::budget_tokens:
     case constraint::budget_calls:
     case constraint::budget_tool_calls:
@@ -163,7 +173,8 @@ void admission::state::describe(const candidate& what, constraint bound, decisio
     case constraint::tenant_turn:
     case constraint::deadline: break;
   }
-  if (__builtin_sub_overflow(wanted, available, &into.shortfall)) into.shortfall = std::numeric_limits<std::int64_t>::max();
+  if (__builtin_sub_overflow(wanted, available, &into.shortfall))
+    into.shortfall = std::numeric_limits<std::int64_t>::max();
   into.shortfall = std::max<std::int64_t>(0, into.shortfall);
   into.available = std::max<std::int64_t>(0, available);
   for (std::uint32_t left = queue_.populated_classes() & (above_[c] | 1U << c); left != 0; left &= left - 1) {
@@ -216,13 +227,15 @@ void admission::state::reject_waiter(std::uint32_t index, reason why, constraint
   if (why == reason::impossible) made.available = made.limit;
   count_rejection(which.workload, why);
   record(made);
-  out.list.push_back({effect::kind::rejected, static_cast<std::uint32_t>(out.decisions.size()), id_of(index), which.tag, {}});
+  out.list.push_back(
+      {effect::kind::rejected, static_cast<std::uint32_t>(out.decisions.size()), id_of(index), which.tag, {}});
   out.decisions.push_back(made);
   release_reserved(index, out);
   forget(index);
 }
 
-decision admission::state::refusal_of(const request& what, const candidate& as, reason why, constraint bound) const noexcept {
+decision admission::state::refusal_of(const request& what, const candidate& as, reason why,
+                                      constraint bound) const noexcept {
   decision made;
   describe(as, bound, made);
   made.asked = what.cost;
@@ -234,7 +247,8 @@ decision admission::state::refusal_of(const request& what, const candidate& as, 
   return made;
 }
 
-void admission::state::reject_newcomer(const request& what, const candidate& as, reason why, constraint bound, effects& out) {
+void admission::state::reject_newcomer(const request& what, const candidate& as, reason why, constraint bound,
+                                       effects& out) {
   const decision made = refusal_of(what, as, why, bound);
   count_rejection(as.workload, why);
   record(made);
@@ -342,7 +356,8 @@ statistics admission::state::statistics() const {
     if ((elastic_classes_ >> c & 1U) != 0) one.elastic_limit = elastic_[c].cap();
     add_up(all.all, one);
   }
-  const std::int64_t again = attempts_[static_cast<std::size_t>(attempt::retry)] + attempts_[static_cast<std::size_t>(attempt::hedge)];
+  const std::int64_t again =
+      attempts_[static_cast<std::size_t>(attempt::retry)] + attempts_[static_cast<std::size_t>(attempt::hedge)];
   all.attempts_total[static_cast<std::size_t>(attempt::first)] = all.all.admitted_total - again;
   return all;
 }

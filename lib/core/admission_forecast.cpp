@@ -25,7 +25,8 @@ expected<forecast, decision> admission::state::forecast_at_present(const request
     const bool by_policy = why == reason::impossible || why == reason::budget_exhausted || why == reason::retry_budget;
     if (!rules_.observe || !by_policy) return refused(why, bound);
   }
-  const bool parked = as.run != no_run && runs_.check(as.run, as.price(), as.finalising).what == budget_verdict::kind::wait;
+  const bool parked =
+      as.run != no_run && runs_.check(as.run, as.price(), as.finalising).what == budget_verdict::kind::wait;
   const bool starts = queue_.empty() ? can_start_at_once(as) && in_time(as) : !parked && would_start(as);
   if (rules_.observe || starts) return sluice::forecast{true, duration::zero()};
   bound = bound_at_arrival(as);
@@ -40,10 +41,12 @@ expected<forecast, decision> admission::state::forecast_at_present(const request
     if (late.could_start == never) late.could_start = expected.start;
     return unexpected<decision>(late);
   }
-  if (const constraint full = would_be_shed(as, parked); full != constraint::none) return refused(reason::queue_full, full);
+  if (const constraint full = would_be_shed(as, parked); full != constraint::none)
+    return refused(reason::queue_full, full);
   const decision made = refusal_of(what, as, reason::none, bound);
   instant start = made.could_start;
-  if (reopening_.closed(now_)) start = std::max(reopening_.opens_after(made.ahead), expected.start == never ? now_ : expected.start);
+  if (reopening_.closed(now_))
+    start = std::max(reopening_.opens_after(made.ahead), expected.start == never ? now_ : expected.start);
   if (start == never && !parked) start = expected.start;
   sluice::forecast waits;
   if (start != never && !parked) waits.wait = start - now_;
@@ -56,13 +59,15 @@ constraint admission::state::bound_at_arrival(const candidate& what) const noexc
     if (verdict.what == budget_verdict::kind::wait) return bound_of(verdict);
   }
   if (reopening_.closed(now_)) return reopening_.paused(now_) ? constraint::provider_pause : constraint::reopening;
-  if (const constraint bound = ledger_.room(what.workload, what.asked); bound != constraint::none) return refined(what, bound);
+  if (const constraint bound = ledger_.room(what.workload, what.asked); bound != constraint::none)
+    return refined(what, bound);
   if (const constraint bound = rate_bound(what); bound != constraint::none) return bound;
   const bool others = flows_.first(what.workload) != tenants_[what.tenant].flows[what.workload];
   return others && !would_come_first(what) ? constraint::tenant_turn : constraint::order;
 }
 
-// Where its run has a place already, and where the cheapest goes first, it is taken to come behind those that are there.
+// Where its run has a place already, and where the cheapest goes first, it is taken to come behind those that are
+// there.
 bool admission::state::would_come_first(const candidate& what) const noexcept {
   const std::size_t c = what.workload;
   const std::uint32_t flow = tenants_[what.tenant].flows[c];
@@ -111,7 +116,8 @@ bool admission::state::would_start(const candidate& what) {
       constraint bound = ledger_.room(c, next.asked);
       if (bound == constraint::none) bound = provider_short(next);
       if (own || bound == constraint::none) return own && bound == constraint::none;
-      if (bound != constraint::pool_slots && bound != constraint::pool_tokens && bound < constraint::provider_requests) continue;
+      if (bound != constraint::pool_slots && bound != constraint::pool_tokens && bound < constraint::provider_requests)
+        continue;
       const bool known = blocked_ == id_of(head);
       const bool may = known ? passes_ < rules_.bypass.passes && now_ < after(blocked_since_, patience_for(head))
                              : rules_.bypass.passes > 0 && patience_for(head) > duration::zero();

@@ -41,8 +41,9 @@ prospect admission::state::foresee(const candidate& what, capacity ahead, bool w
                                       to_come(ahead.tokens, what.asked.tokens, free.tokens), now_);
     if (wait) {
       made.start = after(now_, *wait);
-      hoped = after(now_, duration(static_cast<std::int64_t>(static_cast<double>(std::min(*wait, duration::max() / 4).count()) *
-                                                             rules_.feasibility.wait_share)));
+      hoped = after(
+          now_, duration(static_cast<std::int64_t>(static_cast<double>(std::min(*wait, duration::max() / 4).count()) *
+                                                   rules_.feasibility.wait_share)));
     }
   } else {
     made.start = now_;
@@ -91,8 +92,7 @@ capacity admission::state::ahead_in(std::size_t c, instant deadline, capacity ow
 void admission::state::reject_infeasible(effects& out) {
   if (!rules_.feasibility.enabled) return;
   for (std::uint32_t index = 0; index < tickets_.size() && !queue_.empty(); ++index) {
-    if (tickets_[index].state != ticket::phase::waiting || !cannot_make_it(index, candidate_of(index)))
-      continue;
+    if (tickets_[index].state != ticket::phase::waiting || !cannot_make_it(index, candidate_of(index))) continue;
     const std::size_t c = tickets_[index].workload;
     count_miss(c);
     reject_waiter(index, reason::infeasible, bound_of(index), out);

@@ -40,7 +40,8 @@ void admission::state::put_in_force() {
   const auto limited = [](const tenant_policy& each) { return each.rates != rate_limits{}; };
   tenant_rates_ = limited(rules_.other_tenants) || std::ranges::any_of(rules_.tenants, limited);
   price_of_model_ = key_table{};
-  for (std::uint32_t n = 0; n < rules_.prices.size(); ++n) price_of_model_.insert(model(rules_.prices[n].name).key(), n);
+  for (std::uint32_t n = 0; n < rules_.prices.size(); ++n)
+    price_of_model_.insert(model(rules_.prices[n].name).key(), n);
   records_.resize(rules_.explain_records);
   adaptive_.configure(rules_.adaptive, rules_.total.slots);
   if (adaptive_.enabled()) ledger_.limit_slots(adaptive_.limit());
@@ -54,10 +55,11 @@ void admission::state::put_in_force() {
     limit_class(c);
     flows_.stir(c);
   }
-  const bool promises = std::ranges::any_of(rules_.classes, [](const class_policy& each) { return each.start_within > duration::zero(); });
+  const bool promises = std::ranges::any_of(
+      rules_.classes, [](const class_policy& each) { return each.start_within > duration::zero(); });
   heads_change_ = rules_.feasibility.enabled || tenant_rates_ || promises;
-  needs_time_ = promises || rules_.feasibility.enabled || rules_.overload.enabled || rules_.adaptive.enabled || rates_.limited() ||
-                tenant_rates_ || elastic_classes_ != 0;
+  needs_time_ = promises || rules_.feasibility.enabled || rules_.overload.enabled || rules_.adaptive.enabled ||
+                rates_.limited() || tenant_rates_ || elastic_classes_ != 0;
 }
 
 void admission::state::sort_classes() noexcept {
@@ -80,15 +82,16 @@ void admission::state::sort_classes() noexcept {
 
 expected<void, error> admission::state::reconfigure(policy next, instant now, effects& out) {
   if (next.revision <= rules_.revision) {
-    return unexpected<error>(error(errc::stale_revision, "revision " + std::to_string(next.revision) +
-                                                             " is not newer than revision " + std::to_string(rules_.revision) +
-                                                             ", which is in force; raise policy.revision"));
+    return unexpected<error>(error(errc::stale_revision,
+                                   "revision " + std::to_string(next.revision) + " is not newer than revision " +
+                                       std::to_string(rules_.revision) + ", which is in force; raise policy.revision"));
   }
   if (auto ok = validate(next); !ok) return ok;
   if (next.classes.size() != rules_.classes.size()) {
-    return unexpected<error>(error(errc::invalid_configuration,
-                                   "classes: " + std::to_string(next.classes.size()) + " of them, but the table was fixed at " +
-                                       std::to_string(rules_.classes.size()) + "; make a new bulkhead to change it"));
+    return unexpected<error>(error(errc::invalid_configuration, "classes: " + std::to_string(next.classes.size()) +
+                                                                    " of them, but the table was fixed at " +
+                                                                    std::to_string(rules_.classes.size()) +
+                                                                    "; make a new bulkhead to change it"));
   }
   for (std::size_t c = 0; c < next.classes.size(); ++c) {
     if (next.classes[c].name == rules_.classes[c].name) continue;

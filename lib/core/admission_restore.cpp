@@ -7,8 +7,8 @@
 
 namespace sluice::core {
 
-// What counts is the oldest head that has waited within the floor since the class last got something: that others come with
-// nearer deadlines does not make the wait start anew.
+// What counts is the oldest head that has waited within the floor since the class last got something: that others come
+// with nearer deadlines does not make the wait start anew.
 void admission::state::note_lack() noexcept {
   std::uint32_t over = std::exchange(lacking_, 0);
   for (std::uint32_t left = queue_.waiting_classes(); left != 0; left &= left - 1) {
@@ -58,7 +58,8 @@ std::int64_t admission::state::sunk_in(const grant& running) const noexcept {
   const auto expected = expect(what);
   const std::int64_t input = what.asked.tokens - what.output;
   if (!expected || expected->to_first_token <= duration::zero()) return 0;
-  const double part = static_cast<double>((now_ - running.since).count()) / static_cast<double>(expected->to_first_token.count());
+  const double part =
+      static_cast<double>((now_ - running.since).count()) / static_cast<double>(expected->to_first_token.count());
   return static_cast<std::int64_t>(std::min(part, 1.0) * static_cast<double>(input));
 }
 
@@ -68,7 +69,8 @@ bool admission::state::may_be_listed(const ticket& which) const noexcept {
 
 void admission::state::reclaim(std::size_t c, capacity target, effects& out) {
   const capacity free = ledger_.free();
-  const capacity missing{target.slots - free.slots - reclaiming_.slots, target.tokens - free.tokens - reclaiming_.tokens};
+  const capacity missing{target.slots - free.slots - reclaiming_.slots,
+                         target.tokens - free.tokens - reclaiming_.tokens};
   if (missing.slots <= 0 && missing.tokens <= 0) return;
   victims_.clear();
   borrowings borrowed{};
@@ -81,7 +83,8 @@ void admission::state::reclaim(std::size_t c, capacity target, effects& out) {
     for (std::uint32_t index = stoppable_.newest(from); index != no_grant; index = grants_[index].older) {
       const grant& running = grants_[index];
       if (nearly_done(running)) continue;
-      victims_.add({index, {tickets_[running.ticket].slots, running.hold}, sunk_in(running), rank, from, running.number});
+      victims_.add(
+          {index, {tickets_[running.ticket].slots, running.hold}, sunk_in(running), rank, from, running.number});
     }
   }
   for (const victim& one : victims_.choose(missing, borrowed)) {

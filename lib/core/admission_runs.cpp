@@ -48,7 +48,8 @@ bool admission::state::close_run(run_id id, instant now, effects& out) {
     if (each.state != ticket::phase::waiting || !each.detailed || !belongs(detail_of(index).run)) continue;
     reject_waiter(index, reason::unknown_run, constraint::none, out);
   }
-  // Whoever waits for this run to be able to pay is a part of it, and gone; those above may get back what was carved out.
+  // Whoever waits for this run to be able to pay is a part of it, and gone; those above may get back what was carved
+  // out.
   runs_.close(id);
   keep_thresholds();
   unpark_eased(out);
@@ -58,7 +59,8 @@ bool admission::state::close_run(run_id id, instant now, effects& out) {
 
 void admission::state::flush_thresholds(effects& out) {
   for (const budget_crossing& each : pending_) {
-    out.list.push_back({effect::kind::budget_threshold, each.percent, {each.who.index, each.who.generation}, each.tag, {}});
+    out.list.push_back(
+        {effect::kind::budget_threshold, each.percent, {each.who.index, each.who.generation}, each.tag, {}});
   }
   pending_.clear();
 }

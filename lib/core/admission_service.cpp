@@ -49,7 +49,8 @@ void admission::state::find_next(std::size_t c) noexcept {
 std::uint32_t admission::state::look_for_next(std::size_t c, instant& until) const noexcept {
   until = never;
   // Nobody is forgotten: who has waited for long goes by its place.
-  const std::uint32_t late = rules_.classes[c].start_within > duration::zero() ? queue_.late_of(flows_.first(c)) : nowhere;
+  const std::uint32_t late =
+      rules_.classes[c].start_within > duration::zero() ? queue_.late_of(flows_.first(c)) : nowhere;
   const bool aged = late != nowhere && now_ - tickets_[late].arrived >= rules_.overload.age_cap;
   const std::uint32_t head = aged ? late : queue_.head(c);
   if (late != nowhere && !aged) until = after(tickets_[late].arrived, rules_.overload.age_cap);
@@ -146,7 +147,8 @@ inline bool admission::state::may_start_any() noexcept {
 }
 
 // Heads within their floor come first, then the others by priority. One that waits for room in the pool, or for the
-// provider's rate, lets those behind it pass only within bounds; one that waits for something of its own stands in nobody's way.
+// provider's rate, lets those behind it pass only within bounds; one that waits for something of its own stands in
+// nobody's way.
 choice admission::state::choose() {
   const std::uint32_t waiting = queue_.waiting_classes();
   // Whose next is within its floor, and who comes after those, by rank.
@@ -167,7 +169,8 @@ choice admission::state::choose() {
       constraint bound = ledger_.room(c, next.asked);
       if (bound == constraint::none && provider_rated()) bound = provider_bound(index);
       if (bound == constraint::none) return {index, blocked};
-      if (bound != constraint::pool_slots && bound != constraint::pool_tokens && bound < constraint::provider_requests) continue;
+      if (bound != constraint::pool_slots && bound != constraint::pool_tokens && bound < constraint::provider_requests)
+        continue;
       if (bound == constraint::pool_slots && adaptive_.enabled()) adaptive_bound_at_ = now_;
       if (!blocked && !may_pass(index)) return {};
       blocked = true;
@@ -188,7 +191,8 @@ void admission::state::note_adaptive_bound(std::uint32_t waiting) noexcept {
 constraint admission::state::provider_bound(std::uint32_t index) noexcept {
   const ticket& which = tickets_[index];
   const rate_charge charge{1, which.tokens - which.output, which.output};
-  const bool fits = rates_.first_short(charge, now_) == rate_axis::none && reported_.first_short(charge, now_) == rate_axis::none;
+  const bool fits =
+      rates_.first_short(charge, now_) == rate_axis::none && reported_.first_short(charge, now_) == rate_axis::none;
   if (fits) return constraint::none;
   rate_wake_ = std::min(rate_wake_, std::max(rates_.earliest(charge, now_), reported_.earliest(charge, now_)));
   return constraint::provider_requests;
@@ -217,7 +221,8 @@ std::int64_t admission::state::most_beside(std::size_t c) const noexcept {
   const std::int64_t in_floor = std::min(free.tokens, own.floor.tokens - own.held.tokens);
   std::int64_t most = std::min(std::max(beside, in_floor), own.ceiling.tokens - own.held.tokens);
   if (rates_.limited()) {
-    for (const rate_axis axis : {rate_axis::input, rate_axis::output}) most = std::min(most, rates_.available(axis, now_));
+    for (const rate_axis axis : {rate_axis::input, rate_axis::output})
+      most = std::min(most, rates_.available(axis, now_));
   }
   for (const rate_axis axis : {rate_axis::input, rate_axis::output, rate_axis::tokens}) {
     most = std::min(most, reported_.available(axis, now_));

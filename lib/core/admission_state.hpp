@@ -168,7 +168,8 @@ class admission::state {
   void resume_flow(std::uint32_t flow);
   void resume_all_flows() noexcept;
   next_waiter& next_in(std::size_t c) noexcept {
-    if (flows_.stirred(c) || now_ >= next_[c].until) [[unlikely]] find_next(c);
+    if (flows_.stirred(c) || now_ >= next_[c].until) [[unlikely]]
+      find_next(c);
     return next_[c];
   }
   [[nodiscard]] std::uint32_t next_of(std::size_t c) noexcept { return next_in(c).index; }
@@ -277,7 +278,8 @@ class admission::state {
 
   // What would become of one that is not there.
   [[nodiscard]] expected<sluice::forecast, decision> forecast_at_present(const request& what);
-  [[nodiscard]] decision refusal_of(const request& what, const candidate& as, reason why, constraint bound) const noexcept;
+  [[nodiscard]] decision refusal_of(const request& what, const candidate& as, reason why,
+                                    constraint bound) const noexcept;
   [[nodiscard]] constraint bound_at_arrival(const candidate& what) const noexcept;
   [[nodiscard]] bool would_come_first(const candidate& what) const noexcept;
   [[nodiscard]] bool would_pass(const candidate& what, std::uint32_t head);
@@ -297,7 +299,8 @@ class admission::state {
   [[nodiscard]] bool rated() const noexcept { return provider_rated() || tenant_rates_; }
   [[nodiscard]] constraint provider_short(const candidate& what) const noexcept;
   [[nodiscard]] static bool is_rate(constraint bound) noexcept {
-    return (bound >= constraint::provider_requests && bound <= constraint::tenant_output) || bound >= constraint::reopening;
+    return (bound >= constraint::provider_requests && bound <= constraint::tenant_output) ||
+           bound >= constraint::reopening;
   }
   [[nodiscard]] constraint impossible_rate(const candidate& what) const noexcept;
   [[nodiscard]] constraint rate_bound(const candidate& what) const noexcept;

@@ -44,7 +44,8 @@ inline bool admission::state::is(request_id id, ticket::phase phase) const noexc
 
 [[gnu::always_inline]] inline void admission::state::forget(std::uint32_t index) noexcept {
   ticket& gone = tickets_[index];
-  if (gone.detailed) [[unlikely]] drop_detail(index);
+  if (gone.detailed) [[unlikely]]
+    drop_detail(index);
   gone.state = ticket::phase::unknown;
   // Zero names nobody.
   if (++gone.generation == 0) gone.generation = 1;
@@ -76,7 +77,8 @@ inline bool admission::state::is(request_id id, ticket::phase phase) const noexc
 
 [[gnu::always_inline]] inline void admission::state::count_attempt(std::uint32_t index) noexcept {
   const ticket& which = tickets_[index];
-  if (which.kind != attempt::first) [[unlikely]] return count_repeat(index);
+  if (which.kind != attempt::first) [[unlikely]]
+    return count_repeat(index);
   // What was preempted has been counted when it started before.
   if (which.preemptions == 0) retries_.first(which.tokens, now_);
 }
@@ -86,7 +88,8 @@ inline bool admission::state::is(request_id id, ticket::phase phase) const noexc
   const ticket& which = tickets_[index];
   flows_.serve(flow_of(index), which.tokens);
   count_attempt(index);
-  if (reopening_.active()) [[unlikely]] start_after_pause();
+  if (reopening_.active()) [[unlikely]]
+    start_after_pause();
   if (!rated()) return;
   const rate_charge charge{1, which.tokens - which.output, which.output};
   rates_.take(charge, now_);

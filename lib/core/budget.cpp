@@ -132,7 +132,8 @@ expected<run_id, error> budget::open(const run_options& what, std::uint64_t rank
   renew_marks(made);
   if (is_carved) {
     set_aside(nodes_[*parent], carved(made));
-    for (run_node* payer = &nodes_[*parent]; payer != nullptr; payer = payer->payer) note_carve(*payer, carved(made), 1);
+    for (run_node* payer = &nodes_[*parent]; payer != nullptr; payer = payer->payer)
+      note_carve(*payer, carved(made), 1);
   }
   ++kept_;
   return id_of(index);
@@ -380,7 +381,8 @@ void budget::collect(std::uint32_t node) noexcept {
     const std::uint32_t parent = ended.parent;
     if (ended.funding == run_funding::carve) {
       pay(nodes_[parent], carved(ended), spent_by(ended));
-      for (run_node* payer = &nodes_[parent]; payer != nullptr; payer = payer->payer) note_carve(*payer, carved(ended), -1);
+      for (run_node* payer = &nodes_[parent]; payer != nullptr; payer = payer->payer)
+        note_carve(*payer, carved(ended), -1);
     }
     if (parent != no_run) --nodes_[parent].children;
     --ended.top->closed_kept;

@@ -101,8 +101,8 @@ struct run_node {
 /// The runs. A run's *payers* are itself and the runs above it, up to and including the first carved one: what a carved
 /// run may spend has been set aside above it already. A reservation is made on all payers at once.
 ///
-/// The events reserve, release, settle, charge, open, extend and close leave behind what they brought about beside, until the
-/// next of them: `crossings` and `eased`.
+/// The events reserve, release, settle, charge, open, extend and close leave behind what they brought about beside,
+/// until the next of them: `crossings` and `eased`.
 ///
 /// Every operation is O(depth), at most 64. Nothing is allocated while the number of runs kept reaches no new maximum.
 /// Accounts do not overflow: they are 128 bits wide inside and stop at `unlimited` in what is told of them.

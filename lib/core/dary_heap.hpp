@@ -24,8 +24,8 @@ struct cache_line_allocator {
 };
 
 /// `Item` is small and trivially copyable. `before(a, b)` is a strict order; `moved(item, place)` is told each new
-/// place of an item; both are called with copies. An item of 16 bytes makes the four children of a node one cache line, which is
-/// where the time of a large heap goes.
+/// place of an item; both are called with copies. An item of 16 bytes makes the four children of a node one cache line,
+/// which is where the time of a large heap goes.
 ///
 /// push, erase, update: O(log n). front: O(1). Places are stable until the next change.
 template <typename Item, typename Traits>
@@ -42,7 +42,8 @@ class dary_heap {
   void reserve(std::size_t n) { items_.reserve(n + offset); }
 
   void push(Item item) {
-    if (items_.size() < size_ + 1 + offset) [[unlikely]] grow();
+    if (items_.size() < size_ + 1 + offset) [[unlikely]]
+      grow();
     ++size_;
     sift_up(size_ - 1, item);
   }

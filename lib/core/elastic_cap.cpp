@@ -36,8 +36,7 @@ bool elastic_cap::update(duration oldest_wait_above, bool cap_is_binding, instan
   now_ = std::max(now_, now);
   if (oldest_wait_above >= duration::zero()) last_seen_ = now_;
   const bool nobody = !above_runs && oldest_wait_above < duration::zero();
-  const bool quiet =
-      nobody || last_seen_ == instant::min() || (now_ - last_seen_) / quiet_windows >= rules_.window;
+  const bool quiet = nobody || last_seen_ == instant::min() || (now_ - last_seen_) / quiet_windows >= rules_.window;
   if (quiet) to_first_token_ = -1;
   const bool late = to_first_token_ > std::max(static_cast<double>(rules_.target.count()), 2 * calm_);
   note_suffering(late || oldest_wait_above > rules_.target);
@@ -85,7 +84,8 @@ void elastic_cap::note_suffering(bool suffers) noexcept {
 }
 
 std::int64_t elastic_cap::lowest() const noexcept {
-  const bool paused = rules_.pause > duration::zero() && (suffers_since_ == never || now_ - suffers_since_ < rules_.pause);
+  const bool paused =
+      rules_.pause > duration::zero() && (suffers_since_ == never || now_ - suffers_since_ < rules_.pause);
   return std::min(paused ? std::int64_t{0} : rules_.minimum, ceiling_);
 }
 

@@ -15,12 +15,13 @@ namespace sluice::core {
 /// taken, since a class that fills the pool first and asks afterwards has already hurt somebody.
 ///
 /// The classes above *suffer* while one of their waiters is older than `target`, or their first tokens came later than
-/// that after their arrival, and later than twice its calmest of late, on weighted average (an eighth for the newest); the average lets the cap fall only when
-/// there was a first token since its last change. When nothing of them runs or waits, or has been seen for 10 windows or ever, the average is
-/// forgotten, and the cap doubles instead of rising by one.
+/// that after their arrival, and later than twice its calmest of late, on weighted average (an eighth for the newest);
+/// the average lets the cap fall only when there was a first token since its last change. When nothing of them runs or
+/// waits, or has been seen for 10 windows or ever, the average is forgotten, and the cap doubles instead of rising by
+/// one.
 ///
-/// With a `pause` the cap may fall to zero, but not for longer than that since the trouble began; it is `minimum` again then, until
-/// there has been no trouble for as long.
+/// With a `pause` the cap may fall to zero, but not for longer than that since the trouble began; it is `minimum` again
+/// then, until there has been no trouble for as long.
 ///
 /// An instant earlier than a former one counts as the former one. All: O(1).
 class elastic_cap {
@@ -40,8 +41,8 @@ class elastic_cap {
   void observe_first_token(duration since_arrival, instant now) noexcept;
 
   /// Moves the cap if it is time to. `oldest_wait_above`: how long the oldest waiter of the classes above has waited;
-  /// negative: none waits. `cap_is_binding`: the class has a waiter that would fit but for the cap. `above_runs`: whether
-  /// anything of the classes above runs. Whether the cap changed.
+  /// negative: none waits. `cap_is_binding`: the class has a waiter that would fit but for the cap. `above_runs`:
+  /// whether anything of the classes above runs. Whether the cap changed.
   bool update(duration oldest_wait_above, bool cap_is_binding, instant now, bool above_runs = true) noexcept;
 
   /// Whether `update` might lower the cap now though nothing waits above.

@@ -14,9 +14,8 @@ template <typename... Cases>
 overloaded(Cases...) -> overloaded<Cases...>;
 
 constexpr std::array<std::string_view, std::variant_size_v<event_body>> names{
-    "arrive",      "enter", "cancel", "tick",  "report",   "set_stoppable", "finish",
-    "reconfigure", "close", "signal", "pause", "open_run", "extend_run",    "close_run",
-    "report_limits", "charge_run"};
+    "arrive", "enter",  "cancel", "tick",     "report",     "set_stoppable", "finish",        "reconfigure",
+    "close",  "signal", "pause",  "open_run", "extend_run", "close_run",     "report_limits", "charge_run"};
 
 // Bound by structure, so that a new member does not compile until it is compared.
 auto members(const effect& of) {

@@ -57,8 +57,8 @@ class event_codec {
   static constexpr std::uint8_t effects_bit = 0x40;
 
  private:
-  // A first byte: the number of the kind in its lower five bits, but that an ending which is not the usual one has a number
-  // of its own; `log_end` is the highest.
+  // A first byte: the number of the kind in its lower five bits, but that an ending which is not the usual one has a
+  // number of its own; `log_end` is the highest.
   static constexpr std::uint8_t code_mask = 0x1f;
   static constexpr std::uint8_t finish_preempted = 0x1e;
   static constexpr std::uint8_t finish_abandoned = 0x1d;

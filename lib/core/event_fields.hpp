@@ -16,8 +16,8 @@
 
 namespace sluice::core {
 
-// Each is bound by structure, so that a new member does not compile until it has its place in the log (and the log a new
-// version).
+// Each is bound by structure, so that a new member does not compile until it has its place in the log (and the log a
+// new version).
 template <typename Stream>
 class field_stream {
  public:
@@ -37,8 +37,7 @@ class field_stream {
     value = bit == 1;
   }
   template <std::integral Number>
-    requires(!std::same_as<Number, bool>)
-  void field(Number& value) {
+  requires(!std::same_as<Number, bool>) void field(Number& value) {
     if constexpr (std::is_unsigned_v<Number>) {
       std::uint64_t wide = value;
       bytes_.number(wide, "a number");
@@ -56,7 +55,7 @@ class field_stream {
     value = std::bit_cast<double>(bits);
   }
   template <typename Choice>
-    requires std::is_enum_v<Choice>
+  requires std::is_enum_v<Choice>
   void field(Choice& value) {
     auto number = static_cast<std::uint8_t>(value);
     bytes_.byte(number, "a choice");
@@ -164,10 +163,10 @@ class field_stream {
             max_waiting);
   }
   void field(policy& value) {
-    auto& [total, classes, max_waiting, max_preemptions, rates, other_tenants, tenants, max_tenants, bypass, feasibility,
-           overload, adaptive, retries, reopening, prices, observe, explain_records, revision] = value;
-    (*this)(total, classes, max_waiting, max_preemptions, rates, other_tenants, tenants, max_tenants, bypass, feasibility,
-            overload, adaptive, retries, reopening, prices, observe, explain_records, revision);
+    auto& [total, classes, max_waiting, max_preemptions, rates, other_tenants, tenants, max_tenants, bypass,
+           feasibility, overload, adaptive, retries, reopening, prices, observe, explain_records, revision] = value;
+    (*this)(total, classes, max_waiting, max_preemptions, rates, other_tenants, tenants, max_tenants, bypass,
+            feasibility, overload, adaptive, retries, reopening, prices, observe, explain_records, revision);
   }
   template <typename Named>
   void field(std::vector<Named>& list) {

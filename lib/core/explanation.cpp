@@ -175,8 +175,9 @@ std::string in_the_way(const decision& what, const std::string& name) {
     case constraint::tenant_turn: return "another tenant of the class is served first";
     case constraint::deadline: return "its deadline is too near";
     case constraint::retry_budget:
-      return count(static_cast<std::int64_t>(what.ahead), unit::attempt) + " of " + count(what.ahead_tokens, unit::token) +
-             " in the window beside " + grouped(what.limit) + " of first attempts, " + asked(what);
+      return count(static_cast<std::int64_t>(what.ahead), unit::attempt) + " of " +
+             count(what.ahead_tokens, unit::token) + " in the window beside " + grouped(what.limit) +
+             " of first attempts, " + asked(what);
     case constraint::reported_requests:
     case constraint::reported_input:
     case constraint::reported_output:

@@ -72,7 +72,8 @@ bool admission::state::somebody_fits() const noexcept {
       if (ledger_.within_floor(c, what.asked) != floors) continue;
       const constraint bound = ledger_.room(c, what.asked);
       if (bound == constraint::none && rate_bound(what) == constraint::none) return true;
-      if (bound == constraint::none || bound == constraint::pool_slots || bound == constraint::pool_tokens) return false;
+      if (bound == constraint::none || bound == constraint::pool_slots || bound == constraint::pool_tokens)
+        return false;
     }
   }
   return false;
@@ -134,13 +135,15 @@ std::optional<std::string> admission::state::broken_invariant() const {
   if (reclaiming != reclaiming_) return "I1: what is being reclaimed is not what is stopping";
   if (waiting != queue_.size()) return "I1: the queue's size differs from the number of waiters";
   if (holding != static_cast<std::int64_t>(in_flight_)) return "I1: in flight differs from the number of grants";
-  if (in_flight_ == 0 && (held.slots != 0 || held.tokens != 0)) return "I7: nothing is in flight, but something is held";
+  if (in_flight_ == 0 && (held.slots != 0 || held.tokens != 0))
+    return "I7: nothing is in flight, but something is held";
   for (std::size_t c = 0; c < rules_.classes.size(); ++c) {
     const account& kept = ledger_[c];
     const capacity beside = ledger_.needs_beside(c);
     if (beside.slots + kept.need.slots != needs.slots || beside.tokens + kept.need.tokens != needs.tokens)
       return "I5: the sum of needs differs";
-    const std::int64_t need = std::min(std::max<std::int64_t>(0, kept.floor.slots - kept.held.slots), kept.queued_slots);
+    const std::int64_t need =
+        std::min(std::max<std::int64_t>(0, kept.floor.slots - kept.held.slots), kept.queued_slots);
     if (kept.need.slots != need) return at("I5: need in slots", c, kept.need.slots, need);
   }
   if (retries_.waiting().tokens != repeats.tokens || retries_.waiting().count != repeats.count)

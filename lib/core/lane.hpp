@@ -17,7 +17,8 @@ namespace sluice::core {
 /// Ranks are in the order of arrival: a waiter's own age, or that of its root run. `turn` counts those who took a place
 /// behind the youngest of a rank later on: where nobody has a deadline they come in that order, before the next rank.
 struct lane_rank {
-  constexpr explicit(false) lane_rank(std::uint64_t number = 0, std::uint16_t nth = 0) noexcept : age(number), turn(nth) {}
+  constexpr explicit(false) lane_rank(std::uint64_t number = 0, std::uint16_t nth = 0) noexcept
+      : age(number), turn(nth) {}
   std::uint64_t age;
   std::uint16_t turn;
 };

@@ -7,7 +7,8 @@ capacity bounded(capacity limit) noexcept {
   return {std::min(limit.slots, largest_pool), std::min(limit.tokens, largest_pool)};
 }
 
-// A floor needs nothing on an axis without a limit; without this, what asks for some of it would never be within its floor.
+// A floor needs nothing on an axis without a limit; without this, what asks for some of it would never be within its
+// floor.
 capacity completed(capacity floor, capacity total) noexcept {
   constexpr std::int64_t plenty = largest_pool / static_cast<std::int64_t>(max_workloads);
   if (total.tokens == unlimited && floor.slots > 0 && floor.tokens == 0) floor.tokens = plenty;

@@ -11,7 +11,8 @@
 namespace sluice::core {
 
 /// Two buckets for each doubling, up to 2^20 tokens; each keeps the mean of its lengths, so that lengths that do not
-/// vary are exact. Each new length counts one in `memory` in the long run: with 10, a change is followed within about 20.
+/// vary are exact. Each new length counts one in `memory` in the long run: with 10, a change is followed within about
+/// 20.
 ///
 /// A length that was cut short is known only to be at least so long: it counts as the longer ones do, as far as there
 /// are any (the Kaplan-Meier estimate), so that small reservations do not make answers look short.

@@ -73,8 +73,10 @@ void overload::judge() noexcept {
   }
   const auto arrivals = static_cast<double>(sum_.arrived);
   const auto misses = static_cast<double>(sum_.missed);
-  if (active_) active_ = misses >= rules_.leave * arrivals;
-  else active_ = sum_.arrived >= fewest_arrivals && misses > rules_.enter * arrivals;
+  if (active_)
+    active_ = misses >= rules_.leave * arrivals;
+  else
+    active_ = sum_.arrived >= fewest_arrivals && misses > rules_.enter * arrivals;
 }
 
 }  // namespace sluice::core

@@ -12,8 +12,8 @@
 
 namespace sluice::core {
 
-/// Time per output token as a straight line over the number in flight, `fixed + slope * n`, which is what a provider does
-/// that shares one machine among all (`1 + sigma (n - 1)` in the universal scalability law without its last term).
+/// Time per output token as a straight line over the number in flight, `fixed + slope * n`, which is what a provider
+/// does that shares one machine among all (`1 + sigma (n - 1)` in the universal scalability law without its last term).
 ///
 /// sample: O(1). No allocation.
 class pace {
@@ -32,7 +32,8 @@ class pace {
 
   [[nodiscard]] bool known() const noexcept { return line_.points() >= fewest_samples; }
 
-  /// How many times as long work takes with so many in flight as at the pace of recent completions; 1 when that is not known.
+  /// How many times as long work takes with so many in flight as at the pace of recent completions; 1 when that is not
+  /// known.
   [[nodiscard]] double slowness(double in_flight) const noexcept {
     if (!known()) return 1;
     const auto line = line_.solve();
@@ -47,7 +48,8 @@ class pace {
   [[nodiscard]] std::int64_t most_for(double wanted) const noexcept {
     const auto line = line_.solve();
     if (line.slope <= 0) return unlimited_pace;
-    return static_cast<std::int64_t>(std::clamp((wanted - line.fixed) / line.slope, 1.0, static_cast<double>(unlimited_pace)));
+    return static_cast<std::int64_t>(
+        std::clamp((wanted - line.fixed) / line.slope, 1.0, static_cast<double>(unlimited_pace)));
   }
 
  private:

@@ -310,8 +310,7 @@ fault check_all(const policy& checked) {
   return first({between("max_preemptions", 0, most_preemptions, checked.max_preemptions),
                 check_rates("", checked.rates), check_tenants(checked), check_queueing(checked),
                 check_adaptive(checked.adaptive), check_retries(checked.retries), check_reopening(checked.reopening),
-                check_prices(checked),
-                at_most("explain_records", most_records, checked.explain_records)});
+                check_prices(checked), at_most("explain_records", most_records, checked.explain_records)});
 }
 
 }  // namespace

@@ -43,8 +43,8 @@ class rate_cell {
     rest_ = parts(now) + (owed < most_owed ? owed : most_owed);
   }
 
-  /// Charges what turned out later to have been used beyond what was charged: one burst at most, since a wrong number is not to
-  /// leave a debt for ages.
+  /// Charges what turned out later to have been used beyond what was charged: one burst at most, since a wrong number
+  /// is not to leave a debt for ages.
   void take_late(std::int64_t amount, instant now) noexcept { take(amount < burst_ ? amount : burst_, now); }
 
   /// From now on no more than so much is there, and no debt is left. Whether that is less than there was.

@@ -16,9 +16,9 @@ class reopening {
   /// For pauses to come; one in force, and what follows it, keep their lengths.
   void configure(const reopening_policy& rules) noexcept { rules_ = rules; }
 
-  /// Nothing starts before `until`; one that has ended already lifts the pause and what follows it. Whether anything changed: a
-  /// shorter one than one in force changes nothing. A longer one counts from the beginning of the one in force, and what is
-  /// left of a former opening goes on after it.
+  /// Nothing starts before `until`; one that has ended already lifts the pause and what follows it. Whether anything
+  /// changed: a shorter one than one in force changes nothing. A longer one counts from the beginning of the one in
+  /// force, and what is left of a former opening goes on after it.
   bool pause(instant until, instant now, std::int64_t slots) noexcept;
 
   /// Whether starts matter here: during a pause, and until what follows it is over.

@@ -100,7 +100,8 @@ void reported_limits::take(const rate_charge& asked, instant now) noexcept {
   any_ = any;
 }
 
-void reported_limits::correct(const rate_charge& reserved, const rate_charge& used, instant since, instant now) noexcept {
+void reported_limits::correct(const rate_charge& reserved, const rate_charge& used, instant since,
+                              instant now) noexcept {
   if (!any_) return;
   const amounts before = amounts_of(reserved);
   const amounts then = amounts_of(used);

@@ -15,13 +15,13 @@
 
 namespace sluice::core {
 
-/// On each axis there is a cell as soon as the provider has said its limit and what remains of it: the limit is its rate and its burst,
-/// and each report brings what is there down to what remains, never up, since what was started since is not in that
-/// figure. Where it says what remains, and when all of it is there again, but no limit, no more than that starts before
-/// then. Where it says only what remains, the policy's rate is the cell's.
+/// On each axis there is a cell as soon as the provider has said its limit and what remains of it: the limit is its
+/// rate and its burst, and each report brings what is there down to what remains, never up, since what was started
+/// since is not in that figure. Where it says what remains, and when all of it is there again, but no limit, no more
+/// than that starts before then. Where it says only what remains, the policy's rate is the cell's.
 ///
-/// Nothing is refused for good by this: what is larger than a limit goes when all of it is there. A limit that has not been
-/// confirmed for ten minutes is forgotten. What the provider has counted itself is not given back.
+/// Nothing is refused for good by this: what is larger than a limit goes when all of it is there. A limit that has not
+/// been confirmed for ten minutes is forgotten. What the provider has counted itself is not given back.
 ///
 /// Preconditions: amounts are not negative, and no instant is earlier than a former one. All O(1), nothing allocated.
 class reported_limits {
@@ -29,7 +29,9 @@ class reported_limits {
   static constexpr duration memory = std::chrono::minutes(10);
 
   /// The policy's rates.
-  void configure(const rate_limits& own) noexcept { own_ = {own.requests, own.input_tokens, own.output_tokens, rate{}}; }
+  void configure(const rate_limits& own) noexcept {
+    own_ = {own.requests, own.input_tokens, own.output_tokens, rate{}};
+  }
   /// Negative amounts count as zero, limits below one as not said, and a time beyond ten minutes as that.
   void report(const provider_limits& said, instant now) noexcept;
 
@@ -41,8 +43,8 @@ class reported_limits {
   /// When all do, if nothing else is charged and no more is said.
   [[nodiscard]] instant earliest(const rate_charge& asked, instant now) const noexcept;
   void take(const rate_charge& asked, instant now) noexcept;
-  /// What was charged as `reserved` at `since` has turned out to be `used`. One burst more than was reserved is charged at
-  /// most. No request is given back.
+  /// What was charged as `reserved` at `since` has turned out to be `used`. One burst more than was reserved is charged
+  /// at most. No request is given back.
   void correct(const rate_charge& reserved, const rate_charge& used, instant since, instant now) noexcept;
 
   /// How much there is now, and of how much; both `unlimited` where nothing is known.

@@ -13,8 +13,8 @@
 
 namespace sluice::core {
 
-/// The window slides in sixteenths. What waits to be done again counts from its arrival until it starts or goes, so that many who come
-/// together are not let through by waiting together; what starts counts from then on, for a window.
+/// The window slides in sixteenths. What waits to be done again counts from its arrival until it starts or goes, so
+/// that many who come together are not let through by waiting together; what starts counts from then on, for a window.
 ///
 /// Preconditions: amounts are not negative, and no instant is earlier than a former one. All: O(1).
 class retry_window {
@@ -25,12 +25,14 @@ class retry_window {
     std::int64_t count = 0;
   };
 
-  /// Puts `rules` in force. A window of another length, or one that begins or ends to matter, begins empty; what waits stays.
+  /// Puts `rules` in force. A window of another length, or one that begins or ends to matter, begins empty; what waits
+  /// stays.
   void configure(const retry_budget& rules) noexcept;
 
   /// Work starts for the first time.
   void first(std::int64_t tokens, instant now) noexcept {
-    if (now >= ends_) [[unlikely]] move_on(now);
+    if (now >= ends_) [[unlikely]]
+      move_on(now);
     filling_ += tokens;
   }
 
@@ -56,7 +58,9 @@ class retry_window {
   static void add(repeats& to, std::int64_t tokens) noexcept { to = {to.tokens + tokens, to.count + 1}; }
   static void remove(repeats& from, std::int64_t tokens) noexcept { from = {from.tokens - tokens, from.count - 1}; }
   [[nodiscard]] std::int64_t bucket_at(instant now) const noexcept;
-  [[nodiscard]] counts& bucket(std::int64_t number) noexcept { return counts_[static_cast<std::size_t>(number % buckets)]; }
+  [[nodiscard]] counts& bucket(std::int64_t number) noexcept {
+    return counts_[static_cast<std::size_t>(number % buckets)];
+  }
   void move_on(instant now) noexcept;
 
   retry_budget rules_{};
@@ -65,7 +69,8 @@ class retry_window {
   /// What is fresh in the bucket that is being filled: every start costs this one sum.
   wide filling_ = 0;
   repeats waiting_{};
-  /// The number of the bucket that is being filled, counted from the clock's beginning; its place; and when it has been filled.
+  /// The number of the bucket that is being filled, counted from the clock's beginning; its place; and when it has been
+  /// filled.
   std::int64_t bucket_ = 0;
   std::size_t place_ = 0;
   instant ends_ = instant::min();

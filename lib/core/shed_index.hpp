@@ -9,12 +9,14 @@
 
 namespace sluice::core {
 
-/// The waiters of one class by cost: a list for each power of two of tokens, the youngest in front. All waiters are taken to
-/// be worth the same, so the costliest is worth the least for its cost; to within a factor of two, the youngest goes.
+/// The waiters of one class by cost: a list for each power of two of tokens, the youngest in front. All waiters are
+/// taken to be worth the same, so the costliest is worth the least for its cost; to within a factor of two, the
+/// youngest goes.
 ///
-/// Not active at first: it is made when it is wanted, and given up when nobody waits any more, since keeping it costs three cache
-/// misses a waiter. add, remove, worst, fitting: O(1), except that one that comes again with an old age finds its place by walking past the younger ones of its
-/// list. The links stand apart from the tickets, packed, because they are touched for every waiter and read for few.
+/// Not active at first: it is made when it is wanted, and given up when nobody waits any more, since keeping it costs
+/// three cache misses a waiter. add, remove, worst, fitting: O(1), except that one that comes again with an old age
+/// finds its place by walking past the younger ones of its list. The links stand apart from the tickets, packed,
+/// because they are touched for every waiter and read for few.
 class shed_index {
  public:
   static constexpr std::uint32_t none = 0xffff'ffff;

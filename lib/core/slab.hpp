@@ -9,8 +9,8 @@
 
 namespace sluice::core {
 
-/// take and give: O(1); memory grows by chunks, and is kept. A cell that nobody uses lends its member `Link` to the list
-/// of free cells, so that they cost no memory beside themselves.
+/// take and give: O(1); memory grows by chunks, and is kept. A cell that nobody uses lends its member `Link` to the
+/// list of free cells, so that they cost no memory beside themselves.
 template <typename Cell, std::uint32_t Cell::*Link>
 class slab {
  public:

@@ -31,8 +31,8 @@ struct tenant_cell {
   bool known = false;
 };
 
-/// At most `max_tenants` are known. Nobody in particular is always known, as cell 0; and cell 1 is shared by all who come
-/// when everybody else is busy. find, use, release: O(1) expected. configure: O(tenants).
+/// At most `max_tenants` are known. Nobody in particular is always known, as cell 0; and cell 1 is shared by all who
+/// come when everybody else is busy. find, use, release: O(1) expected. configure: O(tenants).
 class tenant_table {
  public:
   static constexpr std::uint32_t nobody = 0;
@@ -53,7 +53,8 @@ class tenant_table {
     return found != key_table::none ? found : add(who.key(), now);
   }
 
-  /// The cell that it has, or would have if it were to be known: a new one, which is nobody's, when it would be made for it.
+  /// The cell that it has, or would have if it were to be known: a new one, which is nobody's, when it would be made
+  /// for it.
   [[nodiscard]] std::uint32_t look(tenant who, instant now);
 
   /// A request of it begins, and ends.

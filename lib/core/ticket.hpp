@@ -1,5 +1,6 @@
 /// \file
-/// What the core remembers of a request: a ticket from its arrival to its end, and beside it a grant while it holds something.
+/// What the core remembers of a request: a ticket from its arrival to its end, and beside it a grant while it holds
+/// something.
 #pragma once
 
 #include "core/slab.hpp"

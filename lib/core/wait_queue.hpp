@@ -33,14 +33,14 @@ struct placement {
   std::uint32_t root = nowhere;
 };
 
-/// Of each root run, one at a time waits among those of its flow: the first of them. When that one goes, the next takes a
-/// place at the end, behind whoever has come by then, as if it came now. So a run that asks for much at once has its turn
-/// as one that asks for one thing after the other.
+/// Of each root run, one at a time waits among those of its flow: the first of them. When that one goes, the next takes
+/// a place at the end, behind whoever has come by then, as if it came now. So a run that asks for much at once has its
+/// turn as one that asks for one thing after the other.
 ///
 /// push, park, remove: O(log n + log flows). head, earliest: O(1).
 ///
-/// Two orders beside are made only when they are wanted, in O(n log n), and kept until their class has no waiter left: by
-/// size (`worst`, `fitting`), and by expected cost (`cheapest`).
+/// Two orders beside are made only when they are wanted, in O(n log n), and kept until their class has no waiter left:
+/// by size (`worst`, `fitting`), and by expected cost (`cheapest`).
 class wait_queue {
  public:
   wait_queue(tickets& all, fair_queue& flows);
@@ -109,8 +109,8 @@ class wait_queue {
 
   /// The one of class `c` that a full queue can best do without, or `shed_index::none`.
   [[nodiscard]] std::uint32_t worst(std::size_t c);
-  /// Of those of class `c` but `except` that are sure to ask for at most `tokens`, judged by powers of two, the oldest of
-  /// the largest; or `shed_index::none`.
+  /// Of those of class `c` but `except` that are sure to ask for at most `tokens`, judged by powers of two, the oldest
+  /// of the largest; or `shed_index::none`.
   [[nodiscard]] std::uint32_t fitting(std::size_t c, std::int64_t tokens, std::uint32_t except);
 
   /// From now on the cheapest of class `c` is known, by the given expected cost.
@@ -237,7 +237,8 @@ class wait_queue {
 }
 
 [[gnu::always_inline]] inline void wait_queue::join(std::uint32_t index, std::uint32_t which, lane_rank rank) {
-  if (places_.size() <= index) [[unlikely]] reach();
+  if (places_.size() <= index) [[unlikely]]
+    reach();
   const ticket& joining = tickets_[index];
   lane_of_[index] = which;
   lane& joined = at(which);
@@ -293,7 +294,8 @@ class wait_queue {
   if (own.by_cost.active()) own.by_cost.remove(cost_places_[index]);
   if (own.size == own.parked) own.by_size.stop();
   const std::uint32_t from = flow_of(index);
-  if ((which & run_bit) != 0) [[unlikely]] leave_run(index);
+  if ((which & run_bit) != 0) [[unlikely]]
+    leave_run(index);
   flow& mine = flows_[from];
   mine.slots -= leaving.slots;
   mine.tokens -= leaving.tokens;

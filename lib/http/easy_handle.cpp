@@ -110,7 +110,8 @@ void easy_handle::set_callbacks(curl_engine& engine) {
 
 void easy_handle::carry(exchange& owner, const request& what) {
   detail_[0] = '\0';
-  // libcurl counts how often it has replaced a dead connection over all the transfers of a handle, and gives up at the sixth.
+  // libcurl counts how often it has replaced a dead connection over all the transfers of a handle, and gives up at the
+  // sixth.
   if (std::exchange(has_connected_, false)) {
     curl_easy_reset(easy_.get());
     url_.clear();

@@ -8,8 +8,8 @@
 namespace sluice {
 
 /// Meets *Lockable*. Taking and giving it costs one atomic exchange and one plain store, where `std::mutex` needs two
-/// exchanges: half the price of the sections it is made for. Whoever finds it taken spins a little and then yields, so it
-/// must not be held across anything that blocks; nothing is promised about the order of those who wait.
+/// exchanges: half the price of the sections it is made for. Whoever finds it taken spins a little and then yields, so
+/// it must not be held across anything that blocks; nothing is promised about the order of those who wait.
 class brief_mutex {
  public:
   void lock() noexcept {

@@ -14,8 +14,8 @@
 
 namespace sluice::detail {
 
-/// Used under the gate's mutex. Listeners belong to users, and so do their destructors: whoever takes one out lets go of
-/// it when the mutex is free.
+/// Used under the gate's mutex. Listeners belong to users, and so do their destructors: whoever takes one out lets go
+/// of it when the mutex is free.
 class budget_listeners {
  public:
   using shared = std::shared_ptr<const budget_listener>;

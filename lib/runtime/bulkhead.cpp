@@ -13,7 +13,8 @@ using admission_result = expected<permit, rejection>;
 // A finished coroutine: awaiting it neither suspends nor posts.
 asio::awaitable<admission_result> finished(permit held) { co_return admission_result(std::move(held)); }
 
-/// Starts to wait for new work. What is handed over stays in the frame of the coroutine that awaits: the less, the better.
+/// Starts to wait for new work. What is handed over stays in the frame of the coroutine that awaits: the less, the
+/// better.
 struct initiate_new {
   detail::gate* where;
 
@@ -71,7 +72,7 @@ asio::awaitable<admission_result> bulkhead::admit(const cost& asked, workload as
         initiate_new{gate_}, asio::use_awaitable, asked, options.deadline, as);
   }
   return asio::async_initiate<const asio::use_awaitable_t<>, void(admission_result)>(detail::initiate_admit{gate_},
-                                                                                    asio::use_awaitable, what);
+                                                                                     asio::use_awaitable, what);
 }
 
 admission_result bulkhead::try_admit(const cost& asked, workload as, const admit_options& options) {
@@ -83,7 +84,8 @@ admission_result bulkhead::try_admit(const cost& asked, workload as, const admit
   return detail::permit_access::make(*gate_, *admitted);
 }
 
-expected<forecast, rejection> bulkhead::would_admit(const cost& asked, workload as, const admit_options& options) const {
+expected<forecast, rejection> bulkhead::would_admit(const cost& asked, workload as,
+                                                    const admit_options& options) const {
   return gate_->forecast(request_for(asked, as, options));
 }
 
@@ -94,7 +96,9 @@ expected<run_id, error> bulkhead::open_run(const run_options& what, budget_liste
 expected<void, charge_refusal> bulkhead::charge_run(run_id which, const spending& what) {
   return gate_->charge_run(which, what);
 }
-expected<void, error> bulkhead::extend_run(run_id which, const spending& more) { return gate_->extend_run(which, more); }
+expected<void, error> bulkhead::extend_run(run_id which, const spending& more) {
+  return gate_->extend_run(which, more);
+}
 bool bulkhead::close_run(run_id which) { return gate_->close_run(which); }
 std::optional<run_balance> bulkhead::balance(run_id which) const { return gate_->balance(which); }
 void bulkhead::pause(duration length) { gate_->pause(length); }

@@ -2,12 +2,13 @@
 /// `context_hook`: being told that an Asio execution context goes away, while its services are still there.
 #pragma once
 
-// Before Asio: without a header of the standard library it chooses another way to allocate than the rest of the program.
+// Before Asio: without a header of the standard library it chooses another way to allocate than the rest of the
+// program.
 #include <version>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/execution/context.hpp>
 #include <asio/detail/strand_executor_service.hpp>
+#include <asio/execution/context.hpp>
 #include <asio/execution_context.hpp>
 
 #include <condition_variable>

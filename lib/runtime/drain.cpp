@@ -18,7 +18,8 @@ namespace {
 
 using strand = detail::stop_source::strand;
 
-/// Something to wait for: idleness or the end of the limit, whichever comes first. What is waited with is on its strand.
+/// Something to wait for: idleness or the end of the limit, whichever comes first. What is waited with is on its
+/// strand.
 class idle_or_late final : public detail::idle_observer,
                            public time_source::entry,
                            public std::enable_shared_from_this<idle_or_late> {

@@ -62,7 +62,8 @@ instant gate::clock() const noexcept {
 }
 
 bool gate::claim_if_unused() noexcept {
-  if (alive_ || claimed_ || draining_ || telling_ || busy_ != 0 || undelivered_ != 0 || core_.in_flight() != 0) return false;
+  if (alive_ || claimed_ || draining_ || telling_ || busy_ != 0 || undelivered_ != 0 || core_.in_flight() != 0)
+    return false;
   return claimed_ = posting_[0] == 0 && posting_[1] == 0;
 }
 

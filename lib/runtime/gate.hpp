@@ -35,8 +35,8 @@ namespace sluice::detail {
 /// Woken when a gate becomes idle.
 class idle_observer {
  public:
-  /// Called on any thread, without a lock held: the gate is idle, or its bulkhead is about to go. The time source may not
-  /// be touched after this.
+  /// Called on any thread, without a lock held: the gate is idle, or its bulkhead is about to go. The time source may
+  /// not be touched after this.
   virtual void became_idle() noexcept = 0;
   /// The context in which it lives.
   [[nodiscard]] virtual asio::execution_context& context() const noexcept = 0;
@@ -45,8 +45,8 @@ class idle_observer {
   ~idle_observer() = default;
 };
 
-/// Lives until its bulkhead, all permits and all undelivered waiters are gone; the last one out destroys it. What counts its users
-/// is guarded by the same mutex as the core, so that a permit costs no atomic of its own.
+/// Lives until its bulkhead, all permits and all undelivered waiters are gone; the last one out destroys it. What
+/// counts its users is guarded by the same mutex as the core, so that a permit costs no atomic of its own.
 class gate {
  public:
   gate(asio::any_io_executor home, const policy& rules, time_source* time);
@@ -196,7 +196,8 @@ class gate {
   /// Undelivered waiters: at home, and in all.
   std::size_t at_home_ = 0;
   std::size_t undelivered_ = 0;
-  /// Whether the bulkhead lives, how many guards, drains and others still need the gate, and whether it is being destroyed.
+  /// Whether the bulkhead lives, how many guards, drains and others still need the gate, and whether it is being
+  /// destroyed.
   bool alive_ = true;
   std::size_t busy_ = 0;
   bool claimed_ = false;

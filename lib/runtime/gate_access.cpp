@@ -24,7 +24,6 @@ void begin_guard(gate& where, core::request_id id, const std::shared_ptr<stop_so
 }
 void end_guard(gate& where, core::request_id id, const stop_source& stop) noexcept { where.end_guard(id, stop); }
 
-
 gate_hold::gate_hold(const bulkhead& of) noexcept : gate_(of.gate_) { gate_->hold(); }
 gate_hold::~gate_hold() { gate_->let_go(); }
 bool gate_hold::close_run(run_id which) { return gate_->close_run(which); }

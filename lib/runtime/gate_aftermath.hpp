@@ -63,7 +63,8 @@ class gate::aftermath {
   aftermath(const aftermath&) = delete;
   aftermath& operator=(const aftermath&) = delete;
 
-  // The following, under the mutex. What is posted to an executor keeps the executor's context from going away meanwhile.
+  // The following, under the mutex. What is posted to an executor keeps the executor's context from going away
+  // meanwhile.
   void add(waiter& abroad) noexcept {
     pin();
     abroad.next = nullptr;

@@ -14,9 +14,9 @@ expected<void, error> permit::reconcile(const progress& how_far) {
 expected<void, error> permit::settle(const usage& used) {
   if (gate_ == nullptr) return unexpected<error>(detail::empty_permit_error("settle"));
   if (used.input_tokens < 0 || used.output_tokens < 0) {
-    return unexpected<error>(error(errc::invalid_argument, "settle: input_tokens = " + std::to_string(used.input_tokens) +
-                                                               ", output_tokens = " + std::to_string(used.output_tokens) +
-                                                               "; neither may be negative"));
+    return unexpected<error>(error(
+        errc::invalid_argument, "settle: input_tokens = " + std::to_string(used.input_tokens) + ", output_tokens = " +
+                                    std::to_string(used.output_tokens) + "; neither may be negative"));
   }
   detail::finish(*std::exchange(gate_, nullptr), id_, how_it_ends(core::ending::released), used);
   return {};

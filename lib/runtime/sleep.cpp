@@ -18,8 +18,8 @@ namespace {
 
 using resumption = asio::async_result<asio::use_awaitable_t<>, void()>::handler_type;
 
-/// In the frame of the coroutine that sleeps. The mutex is held for as long as anybody else works on it, so that a coroutine that has
-/// been resumed meanwhile does not leave before.
+/// In the frame of the coroutine that sleeps. The mutex is held for as long as anybody else works on it, so that a
+/// coroutine that has been resumed meanwhile does not leave before.
 class sleeper final : public time_source::entry, public context_hook {
  public:
   explicit sleeper(time_source& time) noexcept : time_(&time) {}

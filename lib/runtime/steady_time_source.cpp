@@ -15,7 +15,8 @@
 namespace sluice {
 namespace {
 
-/// A wake costs more than most of what it is for, so those of one tick share one. Late by less than a tick, never early.
+/// A wake costs more than most of what it is for, so those of one tick share one. Late by less than a tick, never
+/// early.
 constexpr duration tick = std::chrono::milliseconds(1);
 
 instant rounded_up(instant when) noexcept {
@@ -110,9 +111,8 @@ class timer_queue final : public context_hook, public std::enable_shared_from_th
     const instant when = rounded_up(heap_.front().when);
     if (!timer_ || when >= waiting_for_) return;
     timer_->expires_at(when);
-    timer_->async_wait([self = shared_from_this(), generation = ++generation_](const asio::error_code&) {
-      self->wake(generation);
-    });
+    timer_->async_wait(
+        [self = shared_from_this(), generation = ++generation_](const asio::error_code&) { self->wake(generation); });
     waiting_for_ = when;
   }
 

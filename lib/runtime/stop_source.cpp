@@ -27,8 +27,9 @@ void stop_source::emit() {
 }
 
 error preempted_error() {
-  return {errc::preempted,
-          "preempted: the capacity was lent, and its owner needs it back; ask again with permit::age() to keep the place"};
+  return {
+      errc::preempted,
+      "preempted: the capacity was lent, and its owner needs it back; ask again with permit::age() to keep the place"};
 }
 
 error empty_permit_error(const char* what) {

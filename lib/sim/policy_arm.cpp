@@ -53,7 +53,7 @@ class policy_arm final : public arm {
         ++it.asked.age.preemptions;
       }
     }
-    const auto ending = how == attempt_end::completed  ? core::ending::released
+    const auto ending = how == attempt_end::completed ? core::ending::released
                         : how == attempt_end::stopped ? core::ending::preempted
                                                       : core::ending::abandoned;
     gate_.finish(it.id, ending, used, now, effects_);

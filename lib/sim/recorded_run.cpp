@@ -64,7 +64,8 @@ class log_story {
 
   [[nodiscard]] place* find(core::request_id id) {
     const auto found = places_.find(id.index);
-    if (found != places_.end() && found->second.generation == id.generation && id != core::request_id{}) return &found->second;
+    if (found != places_.end() && found->second.generation == id.generation && id != core::request_id{})
+      return &found->second;
     // It was turned away in the event in which somebody else took its place.
     if (replaced_ && replaced_->generation == id.generation && replaced_index_ == id.index) return &*replaced_;
     ++run_.unknown;

@@ -10,8 +10,8 @@
 
 namespace sluice::sim {
 
-/// What became of a piece of work the second time, and whether the log did not say how long it would run, so that what is
-/// usual in its class was taken.
+/// What became of a piece of work the second time, and whether the log did not say how long it would run, so that what
+/// is usual in its class was taken.
 struct rerun_fate {
   sim::fate fate{};
   bool estimated = false;

@@ -124,18 +124,17 @@ std::vector<trace_request> replay_like(std::uint64_t seed) {
 
 std::vector<azure_row> azure_chats_like(duration length, std::uint64_t seed) {
   // Every twentieth of the recorded distribution.
-  static const quantile_size inputs({2,   181,  207,  372,  387,  396,  403,  414,  703,  984,  1020, 1045,
-                                     1071, 1097, 1130, 1189, 1315, 1876, 2734, 4083, 14050});
-  static const quantile_size outputs({7,   41,  54,  67,  77,  85,  91,  96,  103, 113, 129, 151,
-                                      177, 217, 384, 395, 400, 411, 424, 451, 1000});
+  static const quantile_size inputs({2,    181,  207,  372,  387,  396,  403,  414,  703,  984,  1020,
+                                     1045, 1071, 1097, 1130, 1189, 1315, 1876, 2734, 4083, 14050});
+  static const quantile_size outputs(
+      {7, 41, 54, 67, 77, 85, 91, 96, 103, 113, 129, 151, 177, 217, 384, 395, 400, 411, 424, 451, 1000});
   return rows_of(arrival_process::poisson(5.5, stream_of(seed, 1)), length, inputs, outputs, stream_of(seed, 2));
 }
 
 std::vector<azure_row> azure_code_like(duration length, std::uint64_t seed) {
-  static const quantile_size inputs({3,    75,   147,  232,  386,  578,  770,  938,  1075, 1261, 1469, 1690,
-                                     1909, 2164, 2433, 2745, 3192, 3919, 5186, 7302, 7437});
-  static const quantile_size outputs({6,  6,  7,  7,  8,  9,  9,  10, 11, 12, 13, 14,
-                                      16, 18, 20, 24, 29, 39, 55, 90, 1899});
+  static const quantile_size inputs({3,    75,   147,  232,  386,  578,  770,  938,  1075, 1261, 1469,
+                                     1690, 1909, 2164, 2433, 2745, 3192, 3919, 5186, 7302, 7437});
+  static const quantile_size outputs({6, 6, 7, 7, 8, 9, 9, 10, 11, 12, 13, 14, 16, 18, 20, 24, 29, 39, 55, 90, 1899});
   // Nothing at all for most of the time, and then nine a second.
   auto arrivals = arrival_process::on_off(9, 8s, 20s, stream_of(seed, 3));
   return rows_of(std::move(arrivals), length, inputs, outputs, stream_of(seed, 4));

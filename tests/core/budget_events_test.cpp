@@ -121,8 +121,7 @@ TEST_CASE("each threshold is told once") {
 TEST_CASE("one event can cross several thresholds, at several runs, on whichever axis is worst") {
   run_tree runs;
   const run_id top = runs.open({.limit = {.tokens = 1'000, .calls = 10}, .tag = 1});
-  const run_id low =
-      runs.open({.parent = top, .funding = run_funding::cap, .limit = {.money = 100}, .tag = 2});
+  const run_id low = runs.open({.parent = top, .funding = run_funding::cap, .limit = {.money = 100}, .tag = 2});
   runs.all.reserve(low.index, {1, 9, 0, 80});
   CHECK(runs.crossings() == told{{2, 50}, {2, 80}, {1, 50}, {1, 80}});
   runs.all.reserve(low.index, {950, 0, 0, 14});

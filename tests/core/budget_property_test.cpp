@@ -19,12 +19,8 @@ namespace {
 
 using numbers = std::array<wide, budget_axis_count>;
 
-numbers numbers_of(const run_limits& some) {
-  return {some.tokens, some.calls, some.tool_calls, some.money};
-}
-numbers numbers_of(const spending& some) {
-  return {some.tokens, some.calls, some.tool_calls, some.money};
-}
+numbers numbers_of(const run_limits& some) { return {some.tokens, some.calls, some.tool_calls, some.money}; }
+numbers numbers_of(const spending& some) { return {some.tokens, some.calls, some.tool_calls, some.money}; }
 
 struct plain_run {
   run_id id{};
@@ -189,7 +185,7 @@ class paired_trees {
     return static_cast<std::int64_t>(draw_() % static_cast<std::uint64_t>(bound));
   }
   [[nodiscard]] std::int64_t limit() { return draw_() % 4 == 0 ? unlimited : below(200); }
-  [[nodiscard]] spending some() { 
+  [[nodiscard]] spending some() {
     return {below(30), below(2), below(2), draw_() % 50 == 0 ? std::int64_t{1} << 62 : below(20)};
   }
 

@@ -298,7 +298,8 @@ TEST_CASE("a carve without a limit on an axis needs payers without one, and is b
   const error why = runs.refusal({.parent = top, .funding = run_funding::carve, .limit = at_most(100)});
   CHECK(why.is(errc::refused));
   CHECK(why.message() == "limit.money: unlimited cannot be carved out of the 50 of run 0.1; set a limit");
-  const run_id low = runs.open({.parent = top, .funding = run_funding::carve, .limit = {100, unlimited, unlimited, 10}});
+  const run_id low =
+      runs.open({.parent = top, .funding = run_funding::carve, .limit = {100, unlimited, unlimited, 10}});
   runs.all.reserve(low.index, {10, 5, 0, 1});
   CHECK(runs.all.balance(top)->reserved == spending{100, 0, 0, 10});
   runs.all.settle(low.index, {10, 5, 0, 1}, {10, 5, 0, 1});
@@ -358,8 +359,7 @@ TEST_CASE("a tree has the rank with which its root was opened, and each run its 
   CHECK(all.tag(low.index) == 6);
   CHECK(all.payer_above(low.index) == top.index);
   CHECK(all.payer_above(top.index) == no_run);
-  const run_id carve =
-      all.open({.parent = low, .funding = run_funding::carve, .limit = {.tokens = 1}}, 0).value();
+  const run_id carve = all.open({.parent = low, .funding = run_funding::carve, .limit = {.tokens = 1}}, 0).value();
   CHECK(all.payer_above(carve.index) == no_run);
 }
 

@@ -77,8 +77,9 @@ class busy_machine {
     else if (kind < 945)
       machine.signal(upto(1) == 0 ? request_id{} : pick(running_), static_cast<provider_signal>(upto(2)), when, out_);
     else if (kind < 947)
-      machine.report_limits({.requests = {6'000'000, upto(99)}, .tokens = {.remaining = upto(9'000), .reset = duration(upto(5'000'000))}},
-                            when, out_);
+      machine.report_limits(
+          {.requests = {6'000'000, upto(99)}, .tokens = {.remaining = upto(9'000), .reset = duration(upto(5'000'000))}},
+          when, out_);
     else if (kind < 950)
       machine.pause(now_ + duration(upto(20'000'000)), when, out_);
     else if (kind < 970)

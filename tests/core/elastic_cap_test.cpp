@@ -15,9 +15,7 @@ constexpr instant at(std::chrono::milliseconds since) { return instant{} + since
 constexpr duration nobody{-1};
 
 /// Halves, target 500 ms, windows of 1 s, never below 2.
-elastic_policy rules() {
-  return {.enabled = true, .minimum = 2, .backoff = 0.5, .target = 500ms, .window = 1s};
-}
+elastic_policy rules() { return {.enabled = true, .minimum = 2, .backoff = 0.5, .target = 500ms, .window = 1s}; }
 
 /// At `ceiling`, last changed at `at(0ms)`, with somebody above at that time.
 elastic_cap at_ceiling(std::int64_t ceiling) {
@@ -84,7 +82,8 @@ TEST_CASE("a first token above is a first sight too") {
   CHECK(cap.cap() == 2);
 }
 
-TEST_CASE("with a pause it may fall to zero for so long, then the minimum is back until trouble has been away as long") {
+TEST_CASE(
+    "with a pause it may fall to zero for so long, then the minimum is back until trouble has been away as long") {
   elastic_policy pausing = rules();
   pausing.minimum = 1;
   pausing.pause = 10s;

@@ -169,7 +169,8 @@ TEST_CASE("every other event comes back") {
   const auto charged = body_through(events::charge_run{{6, 7}, {1, 2, 3, -4}}, {false, {}, {}});
   CHECK(charged.id == run_id{6, 7});
   CHECK(charged.what == spending{1, 2, 3, -4});
-  const provider_limits limits{.requests = {60, 3, 6min}, .input_tokens = {-1, -7}, .tokens = {.remaining = 0, .reset = 20ms}};
+  const provider_limits limits{
+      .requests = {60, 3, 6min}, .input_tokens = {-1, -7}, .tokens = {.remaining = 0, .reset = 20ms}};
   CHECK(body_through(events::report_limits{limits}).said == limits);
   for (const attempt kind : {attempt::first, attempt::retry, attempt::hedge})
     CHECK(body_through(events::arrive{{.kind = kind}}).what.kind == kind);

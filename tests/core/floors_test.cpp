@@ -118,7 +118,8 @@ TEST_CASE("a floor of slots alone, in a pool without a limit on tokens, is resto
   rules[interactive].restore_within = duration(10);
   rules[batch].preemptible = true;
   logged_gate gate(rules);
-  for (int i = 0; i < 2; ++i) CHECK(gate.arrive(numbered("b", i), {.tokens = 5}, batch) == "granted " + numbered("b", i));
+  for (int i = 0; i < 2; ++i)
+    CHECK(gate.arrive(numbered("b", i), {.tokens = 5}, batch) == "granted " + numbered("b", i));
   for (int i = 0; i < 2; ++i) CHECK(gate.stoppable(numbered("b", i)) == "-");
   CHECK(gate.arrive("i", {.tokens = 7}) == "-");
   gate.now += duration(10);

@@ -177,5 +177,6 @@ TEST_CASE("what cannot be done by its deadline would be refused for that") {
   CHECK(gate.last.expected_service > 900ms);
   CHECK(gate.arrive("late", {.tokens = 100, .output_tokens = 50}, interactive, {.deadline = gate.now + 200ms}) ==
         "rejected late (infeasible)");
-  CHECK(gate.would({.tokens = 100, .output_tokens = 50}, interactive, {.deadline = gate.now + 1min}).starts_with("waits for "));
+  CHECK(gate.would({.tokens = 100, .output_tokens = 50}, interactive, {.deadline = gate.now + 1min})
+            .starts_with("waits for "));
 }

@@ -50,8 +50,8 @@ class logged_gate {
     return said(out);
   }
 
-  /// What would become of it: `at once`, `waits`, `waits for 1500 ms`, or the reason for which it would be refused. Twice
-  /// the same, and nothing has changed.
+  /// What would become of it: `at once`, `waits`, `waits for 1500 ms`, or the reason for which it would be refused.
+  /// Twice the same, and nothing has changed.
   std::string would(cost asked, workload which = interactive, extras more = {}) {
     const request made = request_of(asked, which, more);
     const sluice::statistics before = machine.statistics();
@@ -71,7 +71,8 @@ class logged_gate {
     CHECK(told->wait == again->wait);
     if (told->at_once) return "at once";
     if (!told->wait) return "waits";
-    return "waits for " + std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(*told->wait).count()) + " ms";
+    return "waits for " + std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(*told->wait).count()) +
+           " ms";
   }
 
   std::string report_limits(const provider_limits& limits) {

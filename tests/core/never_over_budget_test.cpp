@@ -368,9 +368,10 @@ TEST_CASE("in a million reservations no run is ever over a limit, not by one tok
     all.full += seen.full;
   }
   MESSAGE(forests << " forests: " << all.reserved << " requests let in, " << all.charged << " charges and "
-                  << all.carved << " carves; of the requests " << all.waited << " had waited; " << all.refused << " refused, "
-                  << all.cancelled << " cancelled, " << all.failed << " failed, " << all.retried << " tried again; "
-                  << all.checked << " accounts looked at, " << all.full << " of them full to the last unit");
+                  << all.carved << " carves; of the requests " << all.waited << " had waited; " << all.refused
+                  << " refused, " << all.cancelled << " cancelled, " << all.failed << " failed, " << all.retried
+                  << " tried again; " << all.checked << " accounts looked at, " << all.full
+                  << " of them full to the last unit");
   CHECK(reserved() >= wanted);
   // They came through everything, and to the limit itself.
   CHECK(all.charged > wanted / 50);

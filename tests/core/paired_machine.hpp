@@ -61,7 +61,8 @@ class paired_machine {
     const auto why = refused ? effects_.decisions[answer->detail] : decision{};
     // What is too late may be found to be so as the next of its class, or by what is ahead of it.
     const bool late = why.reason == reason::infeasible;
-    if (!told && refused && told.error().reason == why.reason && (late || told.error().bound == why.bound)) return std::nullopt;
+    if (!told && refused && told.error().reason == why.reason && (late || told.error().bound == why.bound))
+      return std::nullopt;
     const auto is_turned_away = [](reason one) {
       return one == reason::no_room || one == reason::rate_limited || one == reason::infeasible;
     };

@@ -240,6 +240,7 @@ TEST_CASE("the share, the bounds and the step of a reopening") {
         }) == "reopening.most: must not be negative, is -1 ns");
   CHECK(complaint([](policy& p) { p.reopening.step = -1ns; }) == "reopening.step: must not be negative, is -1 ns");
   CHECK(complaint([](policy& p) { p.reopening.most = 200ms; }) ==
-        "reopening.least: 250000000 ns is above reopening.most, which is 200000000 ns; lower it, or raise reopening.most");
+        "reopening.least: 250000000 ns is above reopening.most, which is 200000000 ns; lower it, or raise "
+        "reopening.most");
   CHECK(complaint([](policy& p) { p.reopening = {.share = 0, .least = 0s, .most = 0s, .step = 0s}; }) == "fine");
 }

@@ -152,7 +152,8 @@ TEST_CASE("work of the same or a higher class, or of a class that is not preempt
 
 TEST_CASE("past four fifths of its output work runs to its end") {
   auto gate = lent(lending());
-  // The least has been spent on b3, but four fifths of its output are there; on the others as much, and b2 is the newest.
+  // The least has been spent on b3, but four fifths of its output are there; on the others as much, and b2 is the
+  // newest.
   CHECK(gate.report("b3", {10, 40}) == "-");
   for (const char* other : {"b0", "b1", "b2"}) CHECK(gate.report(other, {50, 39}) == "-");
   CHECK(gate.arrive("i", {}) == "-");

@@ -35,7 +35,8 @@ TEST_CASE("no more starts than the provider said would remain, on the fast way a
   CHECK(gate.last.available == 0);
   CHECK(gate.last.could_start == at(1s));
   CHECK(explain(gate.last, "interactive") ==
-        "refused (rate_limited): the provider said that it lets 0 of 60 requests through now, 1 request asked; it could start in 1 "
+        "refused (rate_limited): the provider said that it lets 0 of 60 requests through now, 1 request asked; it "
+        "could start in 1 "
         "s; or wait with admit()");
   CHECK(gate.arrive("c", {}) == "-");
   CHECK(gate.wake == at(1s));
@@ -50,10 +51,12 @@ TEST_CASE("tokens of both kinds, and what their sentence says") {
   logged_gate gate(bare({10, 10'000}));
   CHECK(gate.report_limits({.tokens = {60'000, 500}}) == "-");
   CHECK(gate.arrive("a", {.tokens = 400, .output_tokens = 100}) == "granted a");
-  CHECK(gate.arrive("b", {.tokens = 200, .output_tokens = 100}, interactive, {.may_wait = false}) == "rejected b (rate_limited)");
+  CHECK(gate.arrive("b", {.tokens = 200, .output_tokens = 100}, interactive, {.may_wait = false}) ==
+        "rejected b (rate_limited)");
   CHECK(gate.last.bound == constraint::reported_tokens);
   CHECK(explain(gate.last, "interactive") ==
-        "refused (rate_limited): the provider said that it lets 100 of 60,000 tokens through now, 200 tokens asked; it could start "
+        "refused (rate_limited): the provider said that it lets 100 of 60,000 tokens through now, 200 tokens asked; it "
+        "could start "
         "in 0.1 s; or wait with admit()");
   // What was not used comes back at its end.
   CHECK(gate.arrive("b", {.tokens = 300}) == "-");
@@ -65,7 +68,8 @@ TEST_CASE("input and output tokens are told apart, and a cost whose split is not
   CHECK(gate.report_limits({.input_tokens = {6'000, 100}, .output_tokens = {6'000, 50}}) == "-");
   CHECK(gate.arrive("a", {.tokens = 101}, interactive, {.may_wait = false}) == "rejected a (rate_limited)");
   CHECK(gate.last.bound == constraint::reported_input);
-  CHECK(gate.arrive("b", {.tokens = 101, .output_tokens = 51}, interactive, {.may_wait = false}) == "rejected b (rate_limited)");
+  CHECK(gate.arrive("b", {.tokens = 101, .output_tokens = 51}, interactive, {.may_wait = false}) ==
+        "rejected b (rate_limited)");
   CHECK(gate.last.bound == constraint::reported_output);
   CHECK(gate.arrive("c", {.tokens = 150, .output_tokens = 50}) == "granted c");
 }

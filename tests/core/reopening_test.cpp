@@ -106,7 +106,8 @@ TEST_CASE("those who come during the spread wait for their turn like the others,
   CHECK(gate.last.bound == constraint::reopening);
   CHECK(gate.last.could_start == at(10'500ms));
   CHECK(explain(gate.last, "interactive") ==
-        "refused (rate_limited): the provider asked for a pause, and the gate opens again little by little; it could start in 0.5 "
+        "refused (rate_limited): the provider asked for a pause, and the gate opens again little by little; it could "
+        "start in 0.5 "
         "s; or wait with admit()");
   CHECK(gate.would({}) == "waits for 500 ms");
   CHECK(gate.arrive("b", {}, batch) == "-");

@@ -31,7 +31,8 @@ std::string numbered(const char* name, int number) { return name + std::to_strin
 
 TEST_CASE("retry-budget 1: of 200 callers who fail together, a fifth may try again; the rest are told so at once") {
   logged_gate gate(no_minimum({200, 200'000}));
-  for (int i = 0; i < 200; ++i) REQUIRE(gate.arrive(numbered("f", i), {.tokens = 1'000}) == "granted " + numbered("f", i));
+  for (int i = 0; i < 200; ++i)
+    REQUIRE(gate.arrive(numbered("f", i), {.tokens = 1'000}) == "granted " + numbered("f", i));
   for (int i = 0; i < 200; ++i) gate.finish(numbered("f", i), {}, ending::abandoned);
   gate.now += 1s;
   int tried = 0;
@@ -61,7 +62,8 @@ TEST_CASE("retry-budget 1: 200 who come again at once are not let through by wai
   }
   // All slots are taken by first attempts of 20,000 tokens in all: four may wait to come again.
   int waiting = 0;
-  for (int i = 0; i < 200; ++i) waiting += gate.arrive(numbered("r", i), {.tokens = 1'000}, interactive, again) == "-" ? 1 : 0;
+  for (int i = 0; i < 200; ++i)
+    waiting += gate.arrive(numbered("r", i), {.tokens = 1'000}, interactive, again) == "-" ? 1 : 0;
   CHECK(waiting == 4);
   CHECK(gate.machine.waiting() == 4);
   // They start as others end, and still count.
@@ -134,7 +136,8 @@ TEST_CASE("rate 4: an attempt that is refused here is not charged to any rate; e
   rules.rates.input_tokens = {6'000, 5'000};
   logged_gate gate(rules);
   CHECK(gate.arrive("f", {.tokens = 1'000}) == "granted f");
-  for (int i = 0; i < 50; ++i) CHECK(gate.arrive("r", {.tokens = 201}, interactive, again) == "rejected r (retry_budget)");
+  for (int i = 0; i < 50; ++i)
+    CHECK(gate.arrive("r", {.tokens = 201}, interactive, again) == "rejected r (retry_budget)");
   CHECK(gate.arrive("r0", {.tokens = 100}, interactive, again) == "granted r0");
   CHECK(gate.arrive("r1", {.tokens = 100}, interactive, again) == "granted r1");
   // Three requests and 1,200 tokens.
@@ -155,7 +158,8 @@ TEST_CASE("work that was preempted and comes again is neither fresh nor a retry"
   CHECK(gate.would({.tokens = 200}, interactive, again) == "at once");
   CHECK(gate.would({.tokens = 201}, interactive, again) == "retry_budget");
   // A retry of it is one.
-  CHECK(gate.arrive("r", {.tokens = 201}, interactive, {.age = kept, .kind = attempt::retry}) == "rejected r (retry_budget)");
+  CHECK(gate.arrive("r", {.tokens = 201}, interactive, {.age = kept, .kind = attempt::retry}) ==
+        "rejected r (retry_budget)");
 }
 
 TEST_CASE("the refusal says what is in the window, and what to turn") {
@@ -170,7 +174,8 @@ TEST_CASE("the refusal says what is in the window, and what to turn") {
   CHECK(gate.last.ahead == 1);
   CHECK(gate.last.ahead_tokens == 1'200);
   CHECK(explain(gate.last, "interactive") ==
-        "refused (retry_budget): 1 retry of 1,200 tokens in the window beside 10,000 of first attempts, 900 tokens asked; try it "
+        "refused (retry_budget): 1 retry of 1,200 tokens in the window beside 10,000 of first attempts, 900 tokens "
+        "asked; try it "
         "later, or raise retries.share or retries.minimum");
   CHECK(gate.arrive("f2", {.tokens = 500}) == "granted f2");
   CHECK(gate.arrive("s", {.tokens = 900}, interactive, again) == "granted s");

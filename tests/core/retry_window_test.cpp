@@ -103,7 +103,8 @@ TEST_CASE("any starts at any times add up as a list of them does") {
     REQUIRE(window.within(now).fresh == fresh_tokens);
     REQUIRE(window.within(now).again.tokens == again_tokens);
     REQUIRE(window.within(now).again.count == again_count);
-    const bool may = again_count < 2 || static_cast<double>(again_tokens + tokens) <= 0.3 * static_cast<double>(fresh_tokens);
+    const bool may =
+        again_count < 2 || static_cast<double>(again_tokens + tokens) <= 0.3 * static_cast<double>(fresh_tokens);
     REQUIRE(window.allows(tokens, now) == may);
     if (draw() % 3 == 0 && may) {
       window.wait(tokens);

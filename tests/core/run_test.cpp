@@ -28,9 +28,10 @@ TEST_CASE("nothing is spent, and nothing is limited, unless it is said") {
 TEST_CASE("a charge that was refused says who cannot pay, the numbers, and the knob") {
   const charge_refusal spent{cause::exhausted, budget_axis::tool_calls, {3, 1}, 1'000, 2, 1, 3};
   CHECK(spent.code() == errc::refused);
-  CHECK(spent.explain("nightly/research") ==
-        "nightly/research has 2 of 1,000 tool calls left, 3 asked; raise the run's limit.tool_calls by 1 (extend_run) or "
-        "ask for less");
+  CHECK(
+      spent.explain("nightly/research") ==
+      "nightly/research has 2 of 1,000 tool calls left, 3 asked; raise the run's limit.tool_calls by 1 (extend_run) or "
+      "ask for less");
   CHECK(spent.to_error() == error(errc::refused, spent.explain("run 3.1")));
 
   const charge_refusal aside{cause::set_aside, budget_axis::tokens, {0, 7}, 1, 0, 2'500, 2'500};

@@ -76,8 +76,8 @@ TEST_CASE("forking into children and grandchildren buys a run nothing: they shar
   for (const char* step : {"1", "2", "3"})
     CHECK(gate.arrive("plain " + std::string(step), {}, interactive, {.run = "plain"}) == "-");
   CHECK(gate.arrive("single", {}) == "-");
-  for (const char* next : {"wide a", "plain 1", "single", "wide aa", "plain 2", "wide b", "plain 3", "wide bb", "wide c",
-                           "wide cc"}) {
+  for (const char* next :
+       {"wide a", "plain 1", "single", "wide aa", "plain 2", "wide b", "plain 3", "wide bb", "wide c", "wide cc"}) {
     CHECK(gate.finish(holder) == "granted " + std::string(next));
     holder = next;
   }

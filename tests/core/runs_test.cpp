@@ -85,8 +85,8 @@ TEST_CASE("a carved child has its own, and gives back what is left when it close
   CHECK(gate.open_run("root", tokens(1'000)) == "-");
   CHECK(gate.open_run("child", {.funding = run_funding::carve, .limit = {.tokens = 600}}, "root") == "-");
   CHECK(gate.balance("root").remaining.tokens == 400);
-  CHECK(gate.open_run("second", {.funding = run_funding::carve, .limit = {.tokens = 500}}, "root")
-            .find("400") != std::string::npos);
+  CHECK(gate.open_run("second", {.funding = run_funding::carve, .limit = {.tokens = 500}}, "root").find("400") !=
+        std::string::npos);
   // What is set aside for the child is more than half of the root's.
   CHECK(gate.arrive("a", {.tokens = 200}, interactive, {.run = "child"}) == "budget at 50 %, granted a");
   CHECK(gate.finish("a", usage{200, 0}).find("granted") == std::string::npos);

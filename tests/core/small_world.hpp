@@ -52,8 +52,8 @@ struct move {
   std::uint8_t which = 0;
 };
 inline constexpr std::array<const char*, 17> move_names{
-    "arrive",      "enter",  "cancel", "expire",        "release",  "reconcile",  "hold_on",   "preempt",
-    "reconfigure", "signal", "pause",  "report_limits", "open_run", "extend_run", "charge_run", "close_run", "close"};
+    "arrive", "enter", "cancel",        "expire",   "release",    "reconcile",  "hold_on",   "preempt", "reconfigure",
+    "signal", "pause", "report_limits", "open_run", "extend_run", "charge_run", "close_run", "close"};
 
 class small_world {
  public:

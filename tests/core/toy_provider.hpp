@@ -71,9 +71,7 @@ class toy_provider {
     std::int64_t number;
     std::int64_t in_flight;
     service_sample what;
-    bool operator>(const exchange& other) const {
-      return std::tie(end, number) > std::tie(other.end, other.number);
-    }
+    bool operator>(const exchange& other) const { return std::tie(end, number) > std::tie(other.end, other.number); }
   };
 
   [[nodiscard]] std::int64_t held() const { return static_cast<std::int64_t>(running_.size()); }
@@ -97,8 +95,10 @@ class toy_provider {
     const bool binding = held() >= limit_.limit() && limit_.limit() < demand(now_);
     running_.pop();
     ++seen_.completed;
-    if (times_out) limit_.signal(provider_signal::timed_out, now_);
-    else limit_.sample(done.what, done.in_flight, binding, now_);
+    if (times_out)
+      limit_.signal(provider_signal::timed_out, now_);
+    else
+      limit_.sample(done.what, done.in_flight, binding, now_);
   }
 
   void pass(instant next) {

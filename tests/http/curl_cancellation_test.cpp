@@ -99,7 +99,8 @@ TEST_CASE_FIXTURE(loop_fixture, "time 5: cancelled before the first byte, the se
   }
 }
 
-TEST_CASE_FIXTURE(loop_fixture, "time 5: cancelled in mid-body, the reader learns it and the server sees the connection close") {
+TEST_CASE_FIXTURE(loop_fixture,
+                  "time 5: cancelled in mid-body, the reader learns it and the server sees the connection close") {
   bool closed = false;
   raw_server server(loop, [&](raw_connection& c) -> asio::awaitable<void> {
     co_await c.read_request();

@@ -47,7 +47,8 @@ TEST_CASE_FIXTURE(loop_fixture, "curl 4: a connection that the server closed whi
   CHECK(server.accepted() == 5);
 }
 
-TEST_CASE_FIXTURE(loop_fixture, "curl 4: a kept-alive connection closed just as it is used is retried once, unnoticed") {
+TEST_CASE_FIXTURE(loop_fixture,
+                  "curl 4: a kept-alive connection closed just as it is used is retried once, unnoticed") {
   int requests = 0;
   raw_server server(loop, [&](raw_connection& c) -> asio::awaitable<void> {
     co_await c.read_request();
@@ -65,7 +66,8 @@ TEST_CASE_FIXTURE(loop_fixture, "curl 4: a kept-alive connection closed just as 
   CHECK(server.accepted() == 2);
 }
 
-TEST_CASE_FIXTURE(loop_fixture, "curl 4: connections that die as they are used again, one after the other, are each replaced") {
+TEST_CASE_FIXTURE(loop_fixture,
+                  "curl 4: connections that die as they are used again, one after the other, are each replaced") {
   raw_server server(loop, [&](raw_connection& c) -> asio::awaitable<void> {
     co_await c.read_request();
     co_await c.write(answer_with("ok"));

@@ -57,8 +57,8 @@ TEST_CASE_FIXTURE(loop_fixture, "a body without length and chunks ends with the 
 }
 
 TEST_CASE_FIXTURE(loop_fixture, "what is not HTTP is a protocol error") {
-  for (const char* bytes : {"SSH-2.0-OpenSSH_9.2\r\n\r\n", "HTTP/9.9 200 OK\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n",
-                            "\r\n\r\n\r\n\r\n"}) {
+  for (const char* bytes :
+       {"SSH-2.0-OpenSSH_9.2\r\n\r\n", "HTTP/9.9 200 OK\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n", "\r\n\r\n\r\n\r\n"}) {
     CAPTURE(bytes);
     raw_server server(loop, sends(bytes));
     const whole got = run(fetch(*client, request("GET", server.url())));
@@ -89,7 +89,8 @@ TEST_CASE_FIXTURE(loop_fixture, "a head without end is cut off at its limit") {
   });
   const whole got = run(fetch(*client, request("GET", server.url())));
   CHECK(got.failure.is(errc::too_large));
-  CHECK(got.failure.message().find("head is longer than curl_options::max_header_bytes (262,144)") != std::string::npos);
+  CHECK(got.failure.message().find("head is longer than curl_options::max_header_bytes (262,144)") !=
+        std::string::npos);
   run_until([&] { return server.open() == 0; });
 }
 
@@ -108,7 +109,8 @@ TEST_CASE_FIXTURE(loop_fixture, "a body without end is cut off at its limit") {
   run_until([&] { return server.open() == 0; });
 }
 
-TEST_CASE_FIXTURE(loop_fixture, "curl 5: a server that closes while the request is still being sent is an error, not a signal") {
+TEST_CASE_FIXTURE(loop_fixture,
+                  "curl 5: a server that closes while the request is still being sent is an error, not a signal") {
   raw_server server(loop, [&](raw_connection& c) -> asio::awaitable<void> {
     c.socket().set_option(asio::socket_base::linger(true, 0));
     co_return;
@@ -124,7 +126,9 @@ TEST_CASE_FIXTURE(loop_fixture, "a name that does not exist is told apart from a
   CHECK(got.failure.message().starts_with("no-such-host.invalid:1: "));
 }
 
-TEST_CASE_FIXTURE(loop_fixture, "an answer that comes before the request's body was read counts, and its connection is not used again") {
+TEST_CASE_FIXTURE(
+    loop_fixture,
+    "an answer that comes before the request's body was read counts, and its connection is not used again") {
   raw_server server(loop, [&](raw_connection& c) -> asio::awaitable<void> {
     asio::error_code wrong;
     std::string head;

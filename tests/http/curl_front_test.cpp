@@ -56,7 +56,8 @@ TEST_CASE_FIXTURE(nginx_fixture, "over HTTP/2 fifty exchanges at once share one 
     }
   });
   std::vector<std::shared_ptr<started<expected<std::unique_ptr<response>, error>>>> heads;
-  for (int i = 0; i < 50; ++i) heads.push_back(start(client->send(request("GET", front->url("/" + std::to_string(i))))));
+  for (int i = 0; i < 50; ++i)
+    heads.push_back(start(client->send(request("GET", front->url("/" + std::to_string(i))))));
   std::set<std::string> connections;
   for (int i = 0; i < 50; ++i) {
     auto& one = *heads[static_cast<std::size_t>(i)];
@@ -146,7 +147,8 @@ TEST_CASE_FIXTURE(nginx_fixture, "who insists on HTTP/2 is not answered in anoth
   CHECK(run(fetch(*client, request("GET", front->old_url()))).body == "ok");
 }
 
-TEST_CASE_FIXTURE(nginx_fixture, "cancelled in mid-stream over HTTP/2: the server's slot is freed, the connection goes on") {
+TEST_CASE_FIXTURE(nginx_fixture,
+                  "cancelled in mid-stream over HTTP/2: the server's slot is freed, the connection goes on") {
   SLUICE_SKIP_WITHOUT("nginx", "openssl");
   gate further(loop);
   int closed = 0;
@@ -262,7 +264,9 @@ TEST_CASE_FIXTURE(nginx_fixture, "an answer that a front has packed is unpacked"
   CHECK(run(read_all(**head)).value() == text);
 }
 
-TEST_CASE_FIXTURE(nginx_fixture, "curl 5, curl 7: refused while the body is still being sent: the early answer counts, and no signal") {
+TEST_CASE_FIXTURE(
+    nginx_fixture,
+    "curl 5, curl 7: refused while the body is still being sent: the early answer counts, and no signal") {
   SLUICE_SKIP_WITHOUT("nginx", "openssl");
   begin(answer_ok);
   curl_options plain = trusting();
@@ -299,7 +303,8 @@ TEST_CASE_FIXTURE(nginx_fixture, "large bodies go both ways in either version, b
   }
 }
 
-TEST_CASE_FIXTURE(nginx_fixture, "a head that is too long over HTTP/2 is an error, and the connection's other streams live") {
+TEST_CASE_FIXTURE(nginx_fixture,
+                  "a head that is too long over HTTP/2 is an error, and the connection's other streams live") {
   SLUICE_SKIP_WITHOUT("nginx", "openssl");
   gate further(loop);
   begin([&](raw_connection& c) -> asio::awaitable<void> {
@@ -333,7 +338,8 @@ TEST_CASE_FIXTURE(nginx_fixture, "a head that is too long over HTTP/2 is an erro
   CHECK(run((*stream)->read()).value() == event(2));
 }
 
-TEST_CASE_FIXTURE(nginx_fixture, "an answer that is refused for its size frees the server's slot, alone on its connection or not") {
+TEST_CASE_FIXTURE(nginx_fixture,
+                  "an answer that is refused for its size frees the server's slot, alone on its connection or not") {
   SLUICE_SKIP_WITHOUT("nginx", "openssl");
   int closed = 0;
   begin([&](raw_connection& c) -> asio::awaitable<void> {
@@ -353,7 +359,8 @@ TEST_CASE_FIXTURE(nginx_fixture, "an answer that is refused for its size frees t
   run_until([&] { return closed == 2; });
 }
 
-TEST_CASE_FIXTURE(nginx_fixture, "beside a stream whose reader is behind, a cancelled one frees the server's slot as well") {
+TEST_CASE_FIXTURE(nginx_fixture,
+                  "beside a stream whose reader is behind, a cancelled one frees the server's slot as well") {
   SLUICE_SKIP_WITHOUT("nginx", "openssl");
   constexpr std::size_t size = 8u << 20;
   int closed = 0;

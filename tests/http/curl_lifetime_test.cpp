@@ -2,8 +2,8 @@
 
 #include <sluice/runtime/time_source.hpp>
 
-#include <asio/strand.hpp>
 #include <doctest/doctest.h>
+#include <asio/strand.hpp>
 
 using namespace sluice;
 using namespace sluice::http;

@@ -1,8 +1,8 @@
 #include "http/deaf_server.hpp"
 #include "http/loop_fixture.hpp"
 
-#include <asio/post.hpp>
 #include <doctest/doctest.h>
+#include <asio/post.hpp>
 
 using namespace sluice;
 using namespace sluice::http;

@@ -1,7 +1,7 @@
 #include "http/loop_fixture.hpp"
 
-#include <asio/strand.hpp>
 #include <doctest/doctest.h>
+#include <asio/strand.hpp>
 
 #include <atomic>
 #include <thread>
@@ -16,14 +16,15 @@ namespace {
 class server_thread {
  public:
   server_thread()
-      : server(loop_, [](raw_connection& c) -> asio::awaitable<void> {
-          for (;;) {
-            const std::string seen = co_await c.read_request();
-            if (seen.empty()) co_return;
-            if (seen.starts_with("GET /silent")) co_return co_await c.closed();
-            if (!co_await c.write(answer_with("ok"))) co_return;
-          }
-        }),
+      : server(loop_,
+               [](raw_connection& c) -> asio::awaitable<void> {
+                 for (;;) {
+                   const std::string seen = co_await c.read_request();
+                   if (seen.empty()) co_return;
+                   if (seen.starts_with("GET /silent")) co_return co_await c.closed();
+                   if (!co_await c.write(answer_with("ok"))) co_return;
+                 }
+               }),
         thread_([this] { loop_.run(); }) {}
   ~server_thread() {
     loop_.stop();

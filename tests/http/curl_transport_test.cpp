@@ -2,8 +2,8 @@
 
 #include <sluice/http/curl_transport.hpp>
 
-#include <asio/post.hpp>
 #include <doctest/doctest.h>
+#include <asio/post.hpp>
 
 #include <algorithm>
 #include <vector>
@@ -15,9 +15,8 @@ using namespace sluice::http::test;
 namespace {
 
 // gzip of "data: 1\n\n", flushed but not ended.
-constexpr unsigned char begun_stream[] = {
-    0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0x4a, 0x49, 0x2c, 0x49, 0xb4, 0x52, 0x30, 0xe4, 0xe2,
-    0x02, 0x00, 0x00, 0x00, 0xff, 0xff};
+constexpr unsigned char begun_stream[] = {0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0x4a, 0x49, 0x2c,
+                                          0x49, 0xb4, 0x52, 0x30, 0xe4, 0xe2, 0x02, 0x00, 0x00, 0x00, 0xff, 0xff};
 
 // gzip of 100,000 times "z".
 constexpr unsigned char many_z[] = {
@@ -43,7 +42,9 @@ TEST_CASE_FIXTURE(loop_fixture, "a request goes out as it was written, and the a
     co_await c.write(answer_with("hello", "X-One: 1\r\nContent-Type: text/plain\r\n"));
   });
   request what("POST", server.url("/v1/chat?a=b"));
-  what.add_header("Authorization", "Bearer key").add_header("x-empty", "").add_header("Content-Type", "application/json");
+  what.add_header("Authorization", "Bearer key")
+      .add_header("x-empty", "")
+      .add_header("Content-Type", "application/json");
   what.set_body("{\"a\":1}");
   auto head = run(client->send(what));
   REQUIRE(head.has_value());
@@ -85,8 +86,8 @@ TEST_CASE_FIXTURE(loop_fixture, "methods are sent as named, one after the other 
   with_body.set_body("y");
   CHECK(run(fetch(*client, with_body)).status == 200);
   CHECK(lines == std::vector<std::string>{"GET /", "POST / with a body", "HEAD /", "DELETE /", "PUT / with a body",
-                                          "GET /", "HEAD /", "PATCH / with a body", "OPTIONS /",
-                                          "POST / with a body", "DELETE / with a body"});
+                                          "GET /", "HEAD /", "PATCH / with a body", "OPTIONS /", "POST / with a body",
+                                          "DELETE / with a body"});
 }
 
 TEST_CASE_FIXTURE(loop_fixture, "curl 8: no body waits for 100 Continue, whatever its size") {
@@ -114,7 +115,8 @@ TEST_CASE_FIXTURE(loop_fixture, "curl 9: no redirect is followed, so that no oth
       co_await c.write(answer_with("", "Location: " + other.url("/stolen") + "\r\n", status));
     }
   });
-  for (const char* each : {"301 Moved", "302 Found", "303 See Other", "307 Temporary Redirect", "308 Permanent Redirect"}) {
+  for (const char* each :
+       {"301 Moved", "302 Found", "303 See Other", "307 Temporary Redirect", "308 Permanent Redirect"}) {
     status = each;
     request what("POST", server.url());
     what.add_header("Authorization", "Bearer key").set_body("{}");

@@ -34,14 +34,14 @@ class raw_connection {
   /// The next request, head and body; empty when the client has closed.
   [[nodiscard]] asio::awaitable<std::string> read_request() {
     asio::error_code wrong;
-    const std::size_t head = co_await asio::async_read_until(
-        socket_, asio::dynamic_buffer(input_), "\r\n\r\n", asio::redirect_error(asio::use_awaitable, wrong));
+    const std::size_t head = co_await asio::async_read_until(socket_, asio::dynamic_buffer(input_), "\r\n\r\n",
+                                                             asio::redirect_error(asio::use_awaitable, wrong));
     if (wrong) co_return std::string();
     const std::size_t size = head + content_length(std::string_view(input_).substr(0, head));
     while (input_.size() < size) {
       char part[4096];
-      const std::size_t got = co_await socket_.async_read_some(asio::buffer(part),
-                                                               asio::redirect_error(asio::use_awaitable, wrong));
+      const std::size_t got =
+          co_await socket_.async_read_some(asio::buffer(part), asio::redirect_error(asio::use_awaitable, wrong));
       if (wrong) co_return std::string();
       input_.append(part, got);
     }
@@ -78,8 +78,8 @@ class raw_connection {
   int number_;
 };
 
-/// Accepts on 127.0.0.1, or the address given, and runs `script` for each connection, on the test's own loop. A connection is closed when its
-/// script ends. Must not outlive the loop.
+/// Accepts on 127.0.0.1, or the address given, and runs `script` for each connection, on the test's own loop. A
+/// connection is closed when its script ends. Must not outlive the loop.
 class raw_server {
  public:
   using script = std::function<asio::awaitable<void>(raw_connection&)>;

@@ -1,8 +1,8 @@
 #include <sluice/http/transport.hpp>
 
+#include <doctest/doctest.h>
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
-#include <doctest/doctest.h>
 
 #include <deque>
 
@@ -29,9 +29,8 @@ class scripted_response final : public http::response {
 expected<std::string, error> read_whole(scripted_response& from) {
   asio::io_context loop;
   expected<std::string, error> result = unexpected(error(errc::cancelled, "never completed"));
-  asio::co_spawn(loop, http::read_all(from), [&](std::exception_ptr, expected<std::string, error> got) {
-    result = std::move(got);
-  });
+  asio::co_spawn(loop, http::read_all(from),
+                 [&](std::exception_ptr, expected<std::string, error> got) { result = std::move(got); });
   loop.run();
   return result;
 }

@@ -85,8 +85,8 @@ TEST_CASE("what cannot be is named") {
   runtime rt{runtime_options(rules())};
   CHECK(kind_of([&] { static_cast<void>(rt.client()); }) == errc::invalid_configuration);
   CHECK(rt.run([](runtime& own) -> asio::awaitable<errc> {
-          co_return kind_of([&] { own.run([]() -> asio::awaitable<void> { co_return; }()); });
-        }(rt)) == errc::invalid_argument);
+    co_return kind_of([&] { own.run([]() -> asio::awaitable<void> { co_return; }()); });
+  }(rt)) == errc::invalid_argument);
 }
 
 TEST_CASE("several threads run it, and several call it") {

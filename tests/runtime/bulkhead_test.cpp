@@ -225,8 +225,8 @@ TEST_CASE_FIXTURE(house, "every kind of completion token") {
   deferred.release();
 
   spawn([](house& self) -> asio::awaitable<void> {
-    auto [got] = co_await self.gate.async_admit({.cost = {.tokens = 10}},
-                                                asio::experimental::as_tuple(asio::use_awaitable));
+    auto [got] =
+        co_await self.gate.async_admit({.cost = {.tokens = 10}}, asio::experimental::as_tuple(asio::use_awaitable));
     CHECK(got.has_value());
     auto again = co_await self.gate.async_admit({.cost = {.tokens = 1'001}}, asio::use_awaitable);
     REQUIRE_FALSE(again.has_value());
@@ -273,10 +273,12 @@ TEST_CASE_FIXTURE(house, "what can never be is refused at once, in every way of 
     CHECK(refused_by(*this, how, {.tokens = 1, .slots = -1}).reason() == reason::invalid_cost);
     CHECK(refused_by(*this, how, {.tokens = 1, .output_tokens = -1}).reason() == reason::invalid_cost);
     CHECK(refused_by(*this, how, {.tokens = 1, .output_tokens = 2}).reason() == reason::invalid_cost);
-    CHECK(refused_by(*this, how, {.tokens = std::numeric_limits<std::int64_t>::min()}).reason() == reason::invalid_cost);
+    CHECK(refused_by(*this, how, {.tokens = std::numeric_limits<std::int64_t>::min()}).reason() ==
+          reason::invalid_cost);
 
     CHECK(refused_by(*this, how, {.tokens = most}).reason() == reason::impossible);
-    CHECK(refused_by(*this, how, {.tokens = most, .output_tokens = most, .slots = most}).reason() == reason::impossible);
+    CHECK(refused_by(*this, how, {.tokens = most, .output_tokens = most, .slots = most}).reason() ==
+          reason::impossible);
     const rejection large = refused_by(*this, how, {.tokens = 1'001});
     CHECK(large.reason() == reason::impossible);
     CHECK(large.details().limit == 1'000);

@@ -6,6 +6,7 @@
 #include <sluice/runtime/bulkhead.hpp>
 #include <sluice/testing/manual_time_source.hpp>
 
+#include <doctest/doctest.h>
 #include <asio/awaitable.hpp>
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
@@ -14,7 +15,6 @@
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
-#include <doctest/doctest.h>
 
 #include <exception>
 #include <memory>
@@ -46,7 +46,8 @@ inline policy lending() {
 /// Nothing is held and nothing waits.
 inline bool empty(const bulkhead& gate) {
   const statistics now = gate.statistics();
-  bool none = now.all.in_flight == 0 && now.all.waiting == 0 && now.all.held == capacity{} && now.all.queued == capacity{};
+  bool none =
+      now.all.in_flight == 0 && now.all.waiting == 0 && now.all.held == capacity{} && now.all.queued == capacity{};
   for (std::size_t c = 0; c < now.class_count; ++c) {
     const class_statistics& own = now.classes[c];
     none = none && own.in_flight == 0 && own.waiting == 0 && own.held == capacity{} && own.queued == capacity{};
@@ -107,7 +108,8 @@ inline asio::awaitable<void> wait_for_ever() {
 }
 
 struct house {
-  explicit house(const policy& rules = plain({.slots = 1, .tokens = 1'000})) : gate(context.get_executor(), rules, time) {}
+  explicit house(const policy& rules = plain({.slots = 1, .tokens = 1'000}))
+      : gate(context.get_executor(), rules, time) {}
 
   /// Everything that can run now.
   std::size_t poll() {

@@ -15,9 +15,9 @@ namespace {
 class program {
  public:
   enum class event { none, destroy_gate, destroy_home, destroy_other, close, shrink, grow, tick, cancel };
-  static constexpr std::array events{event::none,  event::destroy_gate, event::destroy_home, event::destroy_other,
-                                     event::close, event::shrink,       event::grow,         event::tick,
-                                     event::cancel};
+  static constexpr std::array events{event::none,          event::destroy_gate, event::destroy_home,
+                                     event::destroy_other, event::close,        event::shrink,
+                                     event::grow,          event::tick,         event::cancel};
   static constexpr std::size_t coroutines = 7;
 
   program() {
@@ -26,7 +26,9 @@ class program {
     gate_ = std::make_unique<bulkhead>(home_->get_executor(), rules, time_);
     std::size_t number = 0;
     const auto start = [&](const asio::any_io_executor& where, asio::awaitable<void> what) {
-      asio::co_spawn(where, std::move(what), asio::bind_cancellation_slot(stops_.at(number++).slot(), [this](std::exception_ptr) { ++ended_; }));
+      asio::co_spawn(
+          where, std::move(what),
+          asio::bind_cancellation_slot(stops_.at(number++).slot(), [this](std::exception_ptr) { ++ended_; }));
     };
     start(home_->get_executor(), repeat());
     start(home_->get_executor(), repeat());
@@ -115,7 +117,8 @@ class program {
   }
 
   [[nodiscard]] bool empty_but_kept() const {
-    return gate_->statistics().all.in_flight <= static_cast<std::int64_t>(kept_.size()) && gate_->statistics().all.waiting == 0;
+    return gate_->statistics().all.in_flight <= static_cast<std::int64_t>(kept_.size()) &&
+           gate_->statistics().all.waiting == 0;
   }
 
   static asio::awaitable<void> some_posts(int count) {
@@ -196,9 +199,11 @@ TEST_CASE("one event at each step, and then the end") {
         CAPTURE(which);
         CAPTURE(at);
         program run;
-        for (int n = 0; n < at && run.step(); ++n) {}
+        for (int n = 0; n < at && run.step(); ++n) {
+        }
         run.interfere(event, which);
-        while (run.step()) {}
+        while (run.step()) {
+        }
         run.check_end();
       }
     }
@@ -215,7 +220,8 @@ TEST_CASE("two events at each step, and destruction on the spot in both orders")
         CAPTURE(at);
         program run;
         if (at % 2 == 0) run.end_with_gate_last();
-        for (int n = 0; n < at && run.step(); ++n) {}
+        for (int n = 0; n < at && run.step(); ++n) {
+        }
         run.interfere(first, static_cast<std::size_t>(at) % program::coroutines);
         run.interfere(second, static_cast<std::size_t>(at / 2) % program::coroutines);
         if (at % 3 == 0) run.step();

@@ -427,13 +427,14 @@ TEST_CASE("a context that goes with thousands of coroutines holding and waiting 
   rules.max_waiting = many;
   parts self(rules);
   for (int n = 0; n < many; ++n) {
-    asio::co_spawn(asio::make_strand(*self.context),
-                   [](bulkhead& gate) -> asio::awaitable<void> {
-                     auto permit = co_await gate.admit({});
-                     co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
-                     co_await wait_for_ever();
-                   }(*self.gate),
-                   [](std::exception_ptr) {});
+    asio::co_spawn(
+        asio::make_strand(*self.context),
+        [](bulkhead& gate) -> asio::awaitable<void> {
+          auto permit = co_await gate.admit({});
+          co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
+          co_await wait_for_ever();
+        }(*self.gate),
+        [](std::exception_ptr) {});
   }
   for (int n = 0; n < 2 * many; ++n) self.context->poll_one();
   self.context.reset();

@@ -21,7 +21,8 @@ struct roomy_house : house {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(roomy_house, "no more is let in than the provider said would remain, and the next one when it is there") {
+TEST_CASE_FIXTURE(roomy_house,
+                  "no more is let in than the provider said would remain, and the next one when it is there") {
   gate.report_limits({.requests = {.per_minute = 60, .remaining = 1}});
   auto first = gate.try_admit({.tokens = 10});
   REQUIRE(first);
@@ -30,7 +31,8 @@ TEST_CASE_FIXTURE(roomy_house, "no more is let in than the provider said would r
   CHECK(second.error().reason() == reason::rate_limited);
   CHECK(second.error().details().bound == constraint::reported_requests);
   CHECK(second.error().explain() ==
-        "refused (rate_limited): the provider said that it lets 0 of 60 requests through now, 1 request asked; it could start in 1 "
+        "refused (rate_limited): the provider said that it lets 0 of 60 requests through now, 1 request asked; it "
+        "could start in 1 "
         "s; or wait with admit()");
   answer got;
   spawn(ask(gate, got, {.tokens = 10}));

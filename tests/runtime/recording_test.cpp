@@ -1,4 +1,5 @@
-// A live gate recorded: its log is replayed to the byte, has the instants at which things happened, and costs nothing when off.
+// A live gate recorded: its log is replayed to the byte, has the instants at which things happened, and costs nothing
+// when off.
 #include "runtime/house.hpp"
 
 #include <sluice/core/event_log.hpp>

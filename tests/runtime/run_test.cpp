@@ -141,8 +141,8 @@ TEST_CASE_FIXTURE(lent, "the second attempt's result is the result") {
 TEST_CASE_FIXTURE(lent, "preempted and then refused: its deadline still holds") {
   std::optional<expected<int, rejection>> got;
   spawn([](lent& self, std::optional<expected<int, rejection>>& into) -> asio::awaitable<void> {
-    into.emplace(co_await self.gate.run(
-        {.tokens = 10}, batch, [&](permit& held) { return self.work(held, 2); }, {.deadline = self.gate.in(10s)}));
+    into.emplace(co_await self.gate.run({.tokens = 10}, batch, [&](permit& held) { return self.work(held, 2); },
+                                        {.deadline = self.gate.in(10s)}));
   }(*this, got));
   poll();
   preempt();

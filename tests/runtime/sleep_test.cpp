@@ -103,7 +103,8 @@ TEST_CASE("sleeps end in the order of their instants, and their coroutines go on
 }
 
 TEST_CASE("each type of cancellation that the coroutine lets through ends it early") {
-  for (const auto kind : {asio::cancellation_type::terminal, asio::cancellation_type::partial, asio::cancellation_type::total}) {
+  for (const auto kind :
+       {asio::cancellation_type::terminal, asio::cancellation_type::partial, asio::cancellation_type::total}) {
     parts self;
     int after = 0;
     const auto program = [&]() -> asio::awaitable<void> {

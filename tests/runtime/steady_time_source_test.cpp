@@ -1,9 +1,9 @@
 #include <sluice/runtime/time_source.hpp>
 
+#include <doctest/doctest.h>
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
-#include <doctest/doctest.h>
 
 #include <algorithm>
 #include <atomic>

@@ -1,5 +1,5 @@
-// One bulkhead, several threads: every operation from everywhere, and all accounts at zero at the end. Most of what this
-// could find, only ThreadSanitizer sees.
+// One bulkhead, several threads: every operation from everywhere, and all accounts at zero at the end. Most of what
+// this could find, only ThreadSanitizer sees.
 #include "runtime/house.hpp"
 
 #include <asio/bind_executor.hpp>
@@ -132,11 +132,10 @@ TEST_CASE("four threads on two contexts: admit, run, guard, refuse, expire, reco
       if (thrown) std::terminate();
       if (--left > 0) return;
       gate.close();
-      asio::co_spawn(
-          both.second, gate.drain(1h), [&](std::exception_ptr, drain_result got) {
-            drained = got;
-            alive.reset();
-          });
+      asio::co_spawn(both.second, gate.drain(1h), [&](std::exception_ptr, drain_result got) {
+        drained = got;
+        alive.reset();
+      });
     });
   }
   both.run();
@@ -164,13 +163,14 @@ TEST_CASE("a grant on one thread races with a cancellation on another") {
     std::atomic<int> done = 0;
     std::atomic<bool> asked = false;
     asio::post(strand, [&] {
-      gate.async_admit({}, asio::bind_executor(strand, asio::bind_cancellation_slot(stop.slot(), [&](admission_result got) {
-                         ++(got ? granted : cancelled);
-                         if (!got && got.error().reason() != reason::cancelled) std::terminate();
-                         if (got) got->release();
-                         ++done;
-                         done.notify_all();
-                       })));
+      gate.async_admit({},
+                       asio::bind_executor(strand, asio::bind_cancellation_slot(stop.slot(), [&](admission_result got) {
+                                             ++(got ? granted : cancelled);
+                                             if (!got && got.error().reason() != reason::cancelled) std::terminate();
+                                             if (got) got->release();
+                                             ++done;
+                                             done.notify_all();
+                                           })));
       asked = true;
       asked.notify_all();
     });

@@ -14,8 +14,8 @@ TEST_CASE("a line has the instant, the decision, the number and the reason") {
   decision_log log;
   log.note(instant{} + 12'500ms, "start", 17);
   log.note(instant{} + 13s, "refuse", 18, reason::deadline_in_queue);
-  CHECK(log.text() == "12500000000 start 17\n13000000000 refuse 18 " +
-                          std::string(to_string(reason::deadline_in_queue)) + "\n");
+  CHECK(log.text() ==
+        "12500000000 start 17\n13000000000 refuse 18 " + std::string(to_string(reason::deadline_in_queue)) + "\n");
   CHECK(log.lines() == 2);
 }
 

@@ -122,8 +122,10 @@ TEST_CASE("a distribution by quantiles is straight between them") {
     const auto drawn = sizes.draw_from(draw);
     REQUIRE(drawn >= 0);
     REQUIRE(drawn <= 1'000);
-    if (drawn <= 100) ++low;
-    else upper.push_back(drawn);
+    if (drawn <= 100)
+      ++low;
+    else
+      upper.push_back(drawn);
   }
   CHECK(low == doctest::Approx(50'000).epsilon(0.02));
   CHECK(median(upper) == doctest::Approx(550).epsilon(0.02));

@@ -49,7 +49,8 @@ struct tried {
 tried run(arm& decides, const std::vector<trace_request>& trace, const trial_rules& rules) {
   tried out;
   trace_source source(trace);
-  out.whole = run_trial(source, decides, rules, [&out](const visit& over) { out.visits.push_back(over); }, &out.log);
+  out.whole = run_trial(
+      source, decides, rules, [&out](const visit& over) { out.visits.push_back(over); }, &out.log);
   return out;
 }
 

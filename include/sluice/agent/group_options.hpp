@@ -17,8 +17,8 @@ enum class group_rule : std::uint8_t {
   collect,
   /// When one has failed: the others are cancelled, and its error is the group's.
   fail_fast,
-  /// When `quorum` have succeeded: the others are cancelled. Also, once it is waited for, as soon as so many cannot succeed any
-  /// more: then it has failed.
+  /// When `quorum` have succeeded: the others are cancelled. Also, once it is waited for, as soon as so many cannot
+  /// succeed any more: then it has failed.
   quorum,
 };
 
@@ -27,8 +27,9 @@ struct group_options {
   group_rule rule = group_rule::collect;
   /// Of `group_rule::quorum`: how many successes are enough. Zero: it is done at once.
   std::size_t quorum = 1;
-  /// How many of its tasks run at once; the others wait for their turn in the order in which they were started. At least 1; zero counts
-  /// as 1. A task that was replaced (`start_latest`) and has not stopped yet does not count, up to as many again.
+  /// How many of its tasks run at once; the others wait for their turn in the order in which they were started. At
+  /// least 1; zero counts as 1. A task that was replaced (`start_latest`) and has not stopped yet does not count, up to
+  /// as many again.
   std::size_t width = 8;
   /// How long a group that is done waits for those that it has cancelled. Zero or less: not at all.
   duration grace = std::chrono::seconds(5);
@@ -39,7 +40,8 @@ static_assert(std::is_trivially_destructible_v<group_options> && std::is_aggrega
 struct group_counts {
   std::size_t succeeded = 0;
   std::size_t failed = 0;
-  /// Cancelled, or never begun, because the group was done, its caller or its run was cancelled, or a later task took the place.
+  /// Cancelled, or never begun, because the group was done, its caller or its run was cancelled, or a later task took
+  /// the place.
   std::size_t cancelled = 0;
   /// Of the cancelled, those whose place a later task with their key took. They have no outcome of their own.
   std::size_t replaced = 0;

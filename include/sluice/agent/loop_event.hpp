@@ -28,8 +28,8 @@ class loop_event {
     tool_finished,
     /// What a turn took: `usage`.
     usage,
-    /// Something the caller may want to know, in one line: `text`. A budget threshold, a history that was cut, an answer that was cut off
-    /// by its limit, calls that repeat themselves.
+    /// Something the caller may want to know, in one line: `text`. A budget threshold, a history that was cut, an
+    /// answer that was cut off by its limit, calls that repeat themselves.
     warning,
   };
 

@@ -21,19 +21,20 @@ class loop_options {
  public:
   /// `model_name` as the provider calls it.
   explicit loop_options(std::string model_name) : request(std::move(model_name)) {}
-  /// With everything that each request of the loop is to say: limits, temperature, format, extras. Its messages and tools
-  /// are not looked at. A tool call that it demands (`choose`, `force_tool`) is demanded in the first turn alone.
+  /// With everything that each request of the loop is to say: limits, temperature, format, extras. Its messages and
+  /// tools are not looked at. A tool call that it demands (`choose`, `force_tool`) is demanded in the first turn alone.
   explicit loop_options(llm::request template_of_requests) : request(std::move(template_of_requests)) {}
 
   llm::request request;
   /// Answers of the model, the last one included; at least 1.
   int max_turns = 16;
-  /// When the loop comes to its last turn, or to the end of its budget or its time, the model is asked once more, without tools, to answer
-  /// with what it has: in a root, out of what is kept for that (`run_settings::keep_for_last_answer`). The budget is at its end as
-  /// soon as it would not pay for another request after the next one. Off: the loop just ends.
+  /// When the loop comes to its last turn, or to the end of its budget or its time, the model is asked once more,
+  /// without tools, to answer with what it has: in a root, out of what is kept for that
+  /// (`run_settings::keep_for_last_answer`). The budget is at its end as soon as it would not pay for another request
+  /// after the next one. Off: the loop just ends.
   bool last_answer = true;
-  /// The most tokens of an answer are cut to what the run can still pay, once what others have set aside has come back. With
-  /// less than this it is out of budget.
+  /// The most tokens of an answer are cut to what the run can still pay, once what others have set aside has come back.
+  /// With less than this it is out of budget.
   std::int64_t least_output = 64;
   /// What a request without a limit on its output is given as one.
   std::int64_t default_output = 4'096;

@@ -31,15 +31,16 @@ struct within_result;
 
 /// What remained when a scope was left, or zero.
 struct leave_result {
-  /// Tasks that have not stopped within `run_settings::grace`. They can start nothing any more, and what they give is dropped.
+  /// Tasks that have not stopped within `run_settings::grace`. They can start nothing any more, and what they give is
+  /// dropped.
   std::size_t abandoned = 0;
 };
 
 /// One run: opened at the root, on a gate, or inside another run. It pays for every exchange that names it
 /// (`call_options`), together with all runs above it, in one step: no run is ever over its limit. Move-only.
 ///
-/// Leaving it cancels what was started in it: task groups, tool calls, child runs. `leave` also waits for them, so end a
-/// scope with it, or let `within` do so; the destructor cancels and closes, and cannot wait.
+/// Leaving it cancels what was started in it: task groups, tool calls, child runs. `leave` also waits for them, so end
+/// a scope with it, or let `within` do so; the destructor cancels and closes, and cannot wait.
 ///
 /// Thread safety: all members may be called from any thread, except the destructor and moves.
 /// Lifetime: its gate must outlive its use and what was started in it, but not its destructor. A child may outlive its
@@ -87,19 +88,19 @@ class [[nodiscard]] run_scope {
   /// Raises its limits, not its parent's. Errors: `errc::invalid_argument`: closed, negative, or carved.
   expected<void, error> extend(const spending& more);
   /// Spends something that is no exchange with a provider: a tool call, or money that a tool takes. All runs that pay
-  /// spend it in one step, or none does. Errors: `errc::refused`, naming the run that cannot, its limit and what is left;
-  /// `errc::cancelled` when it is closed; `errc::invalid_argument` for a negative amount.
+  /// spend it in one step, or none does. Errors: `errc::refused`, naming the run that cannot, its limit and what is
+  /// left; `errc::cancelled` when it is closed; `errc::invalid_argument` for a negative amount.
   expected<void, error> charge(const spending& what);
 
-  /// Cancels what was started in it, and refuses what would be started from now on: nothing can be paid by it or below it
-  /// any more, and calls that wait for admission are turned away. A call to a model that a coroutine of the caller's own
-  /// awaits, outside groups, tools and loops, goes on to its end, or until that coroutine is cancelled.
+  /// Cancels what was started in it, and refuses what would be started from now on: nothing can be paid by it or below
+  /// it any more, and calls that wait for admission are turned away. A call to a model that a coroutine of the caller's
+  /// own awaits, outside groups, tools and loops, goes on to its end, or until that coroutine is cancelled.
   void cancel() noexcept;
   /// Whether it, or a run above it, was cancelled or closed.
   [[nodiscard]] bool cancelled() const noexcept;
 
-  /// Cancels what was started in it, waits until that has stopped, at most for `run_settings::grace`, and closes the run.
-  /// Completes then. Cancellation of the caller is put off until then. Leaving again is harmless.
+  /// Cancels what was started in it, waits until that has stopped, at most for `run_settings::grace`, and closes the
+  /// run. Completes then. Cancellation of the caller is put off until then. Leaving again is harmless.
   [[nodiscard]] asio::awaitable<leave_result> leave();
 
  private:
@@ -109,12 +110,12 @@ class [[nodiscard]] run_scope {
   std::shared_ptr<detail::run_state> state_;
 };
 
-/// Runs `body(run_scope&)` in a run of its own, and leaves that on every path out: when this completes, nothing that was
-/// started in the run is going on (but for what did not stop within the grace). `where` is a `bulkhead`, for a root, or
-/// a `run_scope`.
+/// Runs `body(run_scope&)` in a run of its own, and leaves that on every path out: when this completes, nothing that
+/// was started in the run is going on (but for what did not stop within the grace). `where` is a `bulkhead`, for a
+/// root, or a `run_scope`.
 ///
-/// Completes when the run has been left. Gives what `body` gave, wrapped in `expected` unless it is one already of `error`,
-/// or why the run could not be opened. Exceptions of `body` pass through. Cancellation: that of `body`.
+/// Completes when the run has been left. Gives what `body` gave, wrapped in `expected` unless it is one already of
+/// `error`, or why the run could not be opened. Exceptions of `body` pass through. Cancellation: that of `body`.
 template <typename Where, typename Body>
 [[nodiscard]] auto within(Where& where, run_settings how, Body body) -> asio::awaitable<
     typename detail::within_result<typename std::invoke_result_t<Body&, run_scope&>::value_type>::type>;

@@ -81,8 +81,8 @@ class run_settings {
   std::int64_t width = 0;
   /// How long `leave` waits for what it has cancelled.
   duration grace = std::chrono::seconds(5);
-  /// Told when the run, with all below it, has spent or set aside 50, 80, 95 and 100 percent of a limit of its own: each
-  /// once, unless an extension has led below it. On the gate's executor; what it throws is dropped.
+  /// Told when the run, with all below it, has spent or set aside 50, 80, 95 and 100 percent of a limit of its own:
+  /// each once, unless an extension has led below it. On the gate's executor; what it throws is dropped.
   std::function<void(std::uint32_t percent)> on_threshold;
 };
 

@@ -13,12 +13,14 @@
 
 namespace sluice::agent {
 
-/// Asks the model for what `talk` holds, carries out the tools that it calls, tells it their results, and asks again: until it
-/// answers, or a limit is reached (turns, the run's budget or its deadline), or it fails, or the run is cancelled.
+/// Asks the model for what `talk` holds, carries out the tools that it calls, tells it their results, and asks again:
+/// until it answers, or a limit is reached (turns, the run's budget or its deadline), or it fails, or the run is
+/// cancelled.
 ///
-/// Everything is paid by `run`. No permit is held while tools run. Each request leaves room for its answer within what the run can still
-/// pay. `talk` gets the model's answers, what came of one that broke off too, and the tools' results, exactly one for each call whatever
-/// happened, so that it can be sent again. Lines that are for the model alone, such as what is left, are not kept in it.
+/// Everything is paid by `run`. No permit is held while tools run. Each request leaves room for its answer within what
+/// the run can still pay. `talk` gets the model's answers, what came of one that broke off too, and the tools' results,
+/// exactly one for each call whatever happened, so that it can be sent again. Lines that are for the model alone, such
+/// as what is left, are not kept in it.
 ///
 /// ```cpp
 /// agent::loop_options how("gpt-4o-mini");
@@ -28,14 +30,16 @@ namespace sluice::agent {
 /// ```
 ///
 /// It runs on a strand over the run's executor, as a task of the run, and completes on the caller's.
-/// Completes when there is a result; it never throws but for a cancellation, after which the caller's next `co_await` throws.
-/// Cancellation: terminal: the exchange is closed, tools are cancelled, and the result says `run_stop::cancelled`, with what there is.
+/// Completes when there is a result; it never throws but for a cancellation, after which the caller's next `co_await`
+/// throws.
+/// Cancellation: terminal: the exchange is closed, tools are cancelled, and the result says `run_stop::cancelled`, with
+/// what there is.
 /// Thread safety: one loop per conversation at a time; several loops may share run, client and toolbox.
 /// The loop works on a copy of `talk`, which takes its place when this completes: until then it stays as it was.
 /// Lifetime: all that is referred to must live until it completes. A caller that is destroyed while it waits, with its
-/// context, ends the loop as well: nothing of the caller's is touched any more, no listener or hook is called, and `talk`
-/// stays as it was. Only `model`, `tools` and the gate are used until the run's tasks have ended (`run_scope::leave`), and
-/// what the coroutine of a tool or a hook that is under way refers to.
+/// context, ends the loop as well: nothing of the caller's is touched any more, no listener or hook is called, and
+/// `talk` stays as it was. Only `model`, `tools` and the gate are used until the run's tasks have ended
+/// (`run_scope::leave`), and what the coroutine of a tool or a hook that is under way refers to.
 [[nodiscard]] asio::awaitable<run_result> run_tools(run_scope& run, llm::any_client model, llm::conversation& talk,
                                                     toolbox& tools, loop_options how);
 

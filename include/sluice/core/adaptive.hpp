@@ -23,9 +23,9 @@ enum class provider_signal : std::uint8_t {
 
 /// How the limit on slots follows the provider: additive increase, multiplicative decrease.
 ///
-/// It shrinks by `backoff`, at most once in a `window`, when the provider signals trouble, or when time to first token per
-/// input token and time per output token have both risen beyond `tolerance` times what they were when all was well while
-/// more ran at once. It grows, faster at first, only while it is itself what work waits for.
+/// It shrinks by `backoff`, at most once in a `window`, when the provider signals trouble, or when time to first token
+/// per input token and time per output token have both risen beyond `tolerance` times what they were when all was well
+/// while more ran at once. It grows, faster at first, only while it is itself what work waits for.
 struct adaptive_policy {
   bool enabled = false;
   /// Never below this, nor above the pool's slots.
@@ -51,8 +51,8 @@ struct elastic_policy {
   std::int64_t minimum = 1;
   /// The factor of a decrease, in (0, 1).
   double backoff = 0.5;
-  /// The classes above suffer when one of their waiters is older than this; or when their first tokens took longer than this
-  /// since they arrived, and twice as long as when all was calm, on (weighted) average.
+  /// The classes above suffer when one of their waiters is older than this; or when their first tokens took longer than
+  /// this since they arrived, and twice as long as when all was calm, on (weighted) average.
   duration target = std::chrono::milliseconds(300);
   /// The least time between two changes.
   duration window = std::chrono::seconds(1);

@@ -37,8 +37,8 @@ struct effect {
     preempt,
     /// `tick` is wanted at `at`, or not at all any more (`never`). Replaces an earlier wish.
     wake_at,
-    /// A run has spent or set aside `detail` percent of its budget; `tag` is the run's, and `run()` names it. Once for each
-    /// of 50, 80, 95, 100.
+    /// A run has spent or set aside `detail` percent of its budget; `tag` is the run's, and `run()` names it. Once for
+    /// each of 50, 80, 95, 100.
     budget_threshold,
   };
   kind what{};
@@ -76,19 +76,21 @@ enum class ending : std::uint8_t {
 /// The state machine.
 ///
 /// Order of service: classes whose head fits within their floor first, then class priority; inside a class, tenants by
-/// start-time fair queueing over tokens; inside a tenant, the next step of a run that has started something and has nothing
-/// under way, then the earliest deadline, then the age of the root run, then age. A run with several waiting has its turn with
-/// one of them; then the next takes a place at the end of the line, so that forking buys nothing. In overload, inside a class the cheapest that can still be done in time. A
-/// better-placed head that waits for room in the pool may be passed by what fits, within `bypass_policy`; a head that
-/// waits only for its own class's ceiling, for capacity protected for others, or for its tenant's rate, holds nobody else up.
+/// start-time fair queueing over tokens; inside a tenant, the next step of a run that has started something and has
+/// nothing under way, then the earliest deadline, then the age of the root run, then age. A run with several waiting
+/// has its turn with one of them; then the next takes a place at the end of the line, so that forking buys nothing. In
+/// overload, inside a class the cheapest that can still be done in time. A better-placed head that waits for room in
+/// the pool may be passed by what fits, within `bypass_policy`; a head that waits only for its own class's ceiling, for
+/// capacity protected for others, or for its tenant's rate, holds nobody else up.
 ///
 /// The same events with the same instants give the same effects, always. An `now` earlier than a former one counts as
 /// the former one.
 ///
-/// Complexity, with n waiting, T tenants and K classes: arrive, cancel, each expiry and each grant O(log n + log T + K), and the
-/// depth of the run; finish and progress O(K) and the grants that follow; a preemption O(p log p) in running work that could be
-/// stopped; `close`, `reconfigure`, a shrink of the adaptive limit and the beginning of an overload O(n). Nothing is allocated
-/// while the number of requests, tenants and runs known at once does not reach a new maximum.
+/// Complexity, with n waiting, T tenants and K classes: arrive, cancel, each expiry and each grant O(log n + log T +
+/// K), and the depth of the run; finish and progress O(K) and the grants that follow; a preemption O(p log p) in
+/// running work that could be stopped; `close`, `reconfigure`, a shrink of the adaptive limit and the beginning of an
+/// overload O(n). Nothing is allocated while the number of requests, tenants and runs known at once does not reach a
+/// new maximum.
 /// Thread safety: none; one thread at a time.
 class admission {
  public:
@@ -130,14 +132,14 @@ class admission {
   /// too often.
   [[nodiscard]] bool could_be_preempted(request_id id) const noexcept;
 
-  /// A grant ends and its capacity returns. `used` is what it really took, if that is known; else what was reported last.
-  /// False, and nothing changes, when `id` holds nothing (any longer): a grant ends once.
+  /// A grant ends and its capacity returns. `used` is what it really took, if that is known; else what was reported
+  /// last. False, and nothing changes, when `id` holds nothing (any longer): a grant ends once.
   bool finish(request_id id, ending how, const std::optional<usage>& used, instant now, effects& out);
 
   /// Puts a new policy in force. Running work is not revoked: after a shrink nothing new starts until enough has ended.
   /// Waiters that fit now start now; those that could never fit any more are rejected.
-  /// Errors: `errc::stale_revision`, `errc::invalid_configuration` (also when the class table differs in names or length); then
-  /// nothing has changed.
+  /// Errors: `errc::stale_revision`, `errc::invalid_configuration` (also when the class table differs in names or
+  /// length); then nothing has changed.
   expected<void, error> reconfigure(policy next, instant now, effects& out);
 
   /// Refuses what waits and all that comes; running work goes on. Harmless when repeated.
@@ -146,31 +148,32 @@ class admission {
   /// The provider said something about its load in answer to `id`; `request_id{}` when it is not known which.
   void signal(request_id id, provider_signal what, instant now, effects& out);
   /// The provider asked for a pause: nothing starts before `until`, and after that the gate opens again as
-  /// `policy::reopening` says. A shorter pause than one in force changes nothing; one that has ended already lifts both.
+  /// `policy::reopening` says. A shorter pause than one in force changes nothing; one that has ended already lifts
+  /// both.
   void pause(instant until, instant now, effects& out);
-  /// The provider said what it lets through. What it says holds beside `policy::rates`: where it has said a limit and what
-  /// remains of it, a rate of that limit, of which no more is there now than remains; where it has said what remains, and
-  /// when all of it is there again, but no limit, no more than that before then. It raises nothing, refuses nothing for
-  /// good, and is forgotten when it is not said again for ten minutes.
+  /// The provider said what it lets through. What it says holds beside `policy::rates`: where it has said a limit and
+  /// what remains of it, a rate of that limit, of which no more is there now than remains; where it has said what
+  /// remains, and when all of it is there again, but no limit, no more than that before then. It raises nothing,
+  /// refuses nothing for good, and is forgotten when it is not said again for ten minutes.
   void report_limits(const provider_limits& said, instant now, effects& out);
 
   /// Opens a run. O(depth).
-  /// Errors: `errc::invalid_argument` for a negative limit, an unknown parent, a finalise reserve below a root or above its
-  /// limit, more than 64 runs above each other; `errc::refused` for a carve that the parent cannot fund.
+  /// Errors: `errc::invalid_argument` for a negative limit, an unknown parent, a finalise reserve below a root or above
+  /// its limit, more than 64 runs above each other; `errc::refused` for a carve that the parent cannot fund.
   expected<run_id, error> open_run(const run_options& what, instant now);
   /// Raises the limits of a run; waiters that can be paid now are served. `unlimited` on an axis lifts that limit.
   /// Errors: `errc::invalid_argument` for an unknown run, a negative amount, or a carved run.
   expected<void, error> extend_run(run_id id, const spending& more, instant now, effects& out);
-  /// Spends `what` at once, at the run and all that pay with it, or at none: what is no request, such as a call of a tool.
-  /// Never from the finalise reserve. Waiters that cannot be paid any more are rejected. Under a policy that only observes, what
-  /// cannot be paid is let through, and not spent. O(depth), and the rejections and grants that follow.
+  /// Spends `what` at once, at the run and all that pay with it, or at none: what is no request, such as a call of a
+  /// tool. Never from the finalise reserve. Waiters that cannot be paid any more are rejected. Under a policy that only
+  /// observes, what cannot be paid is let through, and not spent. O(depth), and the rejections and grants that follow.
   /// Errors: see `charge_refusal`; then nothing has changed.
   expected<void, charge_refusal> charge_run(run_id id, const spending& what, instant now, effects& out);
-  /// Whether a run has crossed a threshold of which no effect has told yet: in `open_run` or `enter`, which have none. The
-  /// next event that has effects will.
+  /// Whether a run has crossed a threshold of which no effect has told yet: in `open_run` or `enter`, which have none.
+  /// The next event that has effects will.
   [[nodiscard]] bool thresholds_untold() const noexcept;
-  /// Closes a run: nothing new may be charged to it, and its waiters are rejected (`unknown_run`). Its account is kept until what
-  /// runs under it has ended; then what a carved child did not spend goes back. False when it is not known.
+  /// Closes a run: nothing new may be charged to it, and its waiters are rejected (`unknown_run`). Its account is kept
+  /// until what runs under it has ended; then what a carved child did not spend goes back. False when it is not known.
   bool close_run(run_id id, instant now, effects& out);
   /// The account of an open run.
   [[nodiscard]] std::optional<run_balance> balance(run_id id) const;
@@ -184,9 +187,9 @@ class admission {
   [[nodiscard]] instant now() const noexcept;
   [[nodiscard]] sluice::statistics statistics() const;
 
-  /// What `arrive` would answer at `now`, as long as nothing else happens, without anything being changed; or the decision that
-  /// would turn it away. What is due by then is not done first: waiters whose time is over, limits that would move. Where it is
-  /// said to wait behind others, or to be one too many, it may still be that it passes them.
+  /// What `arrive` would answer at `now`, as long as nothing else happens, without anything being changed; or the
+  /// decision that would turn it away. What is due by then is not done first: waiters whose time is over, limits that
+  /// would move. Where it is said to wait behind others, or to be one too many, it may still be that it passes them.
   /// O(log n + K); where a queue is full or a head waits for room, O(n log n) once.
   [[nodiscard]] expected<sluice::forecast, decision> forecast(const request& what, instant now) const;
 
@@ -196,7 +199,8 @@ class admission {
   /// `finish`'s caller through `age.preemptions`.
   [[nodiscard]] std::optional<age> age_of(request_id id) const;
 
-  /// The explain records kept, the oldest first: one for each request that had to wait, each rejection, and each preemption.
+  /// The explain records kept, the oldest first: one for each request that had to wait, each rejection, and each
+  /// preemption.
   [[nodiscard]] std::vector<decision> recent() const;
 
   /// Whether instants matter even when there is room: because rates are held or durations are learned.
@@ -209,8 +213,9 @@ class admission {
   [[nodiscard]] std::optional<std::string> broken_invariant() const;
 
   /// From now on every call of a member that can change the machine is written to `log`, with its effects, at the
-  /// instant that counted; null: no longer. The log begins with the policy in force, and can be replayed when the machine
-  /// has seen no event yet. `log` must outlive the machine or the next call of this. Off, it costs one branch a call.
+  /// instant that counted; null: no longer. The log begins with the policy in force, and can be replayed when the
+  /// machine has seen no event yet. `log` must outlive the machine or the next call of this. Off, it costs one branch a
+  /// call.
   void record(event_log_writer* log) noexcept;
 
  private:

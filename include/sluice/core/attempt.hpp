@@ -27,14 +27,15 @@ inline constexpr std::size_t attempt_count = static_cast<std::size_t>(attempt::h
 
 [[nodiscard]] std::string_view to_string(attempt value) noexcept;
 
-/// How much retries and hedges together may be of what is done for the first time. A provider that fails gets little more than it
-/// would have got, whatever each caller's patience.
+/// How much retries and hedges together may be of what is done for the first time. A provider that fails gets little
+/// more than it would have got, whatever each caller's patience.
 ///
-/// Counted in reserved tokens over a window that slides in sixteenths: first attempts when they start, a retry or hedge from its arrival
-/// while it waits, and for a window from its start. So many that come together are not let through by waiting together; one
-/// that goes without having started gives its place back. It is let in only if, with it, those in the window are at most `share` of the
-/// first attempts' tokens in it, or they are no more than `minimum` in number. Otherwise it is refused at once
-/// (`reason::retry_budget`), and never waits. Work that was preempted comes again as a `first`, whatever it was, and counts as neither.
+/// Counted in reserved tokens over a window that slides in sixteenths: first attempts when they start, a retry or hedge
+/// from its arrival while it waits, and for a window from its start. So many that come together are not let through by
+/// waiting together; one that goes without having started gives its place back. It is let in only if, with it, those in
+/// the window are at most `share` of the first attempts' tokens in it, or they are no more than `minimum` in number.
+/// Otherwise it is refused at once (`reason::retry_budget`), and never waits. Work that was preempted comes again as a
+/// `first`, whatever it was, and counts as neither.
 struct retry_budget {
   bool enabled = true;
   /// Of the fresh tokens, in [0, 1].

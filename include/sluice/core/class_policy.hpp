@@ -35,9 +35,9 @@ class class_policy {
   /// The longest that work of this class, within its floor, waits for lent capacity before borrowers are preempted;
   /// half of the work's own time to its deadline if that is less.
   duration restore_within = std::chrono::seconds(2);
-  /// How soon after its arrival work of this class is to begin to answer; zero: not said. Work that has waited longer has
-  /// missed it already, and lets those of its tenant pass that can still keep it, until `overload_policy::age_cap`: in
-  /// overload a few are late, instead of all.
+  /// How soon after its arrival work of this class is to begin to answer; zero: not said. Work that has waited longer
+  /// has missed it already, and lets those of its tenant pass that can still keep it, until `overload_policy::age_cap`:
+  /// in overload a few are late, instead of all.
   duration start_within{};
   /// A ceiling on slots that falls while more urgent work suffers.
   elastic_policy elastic{};

@@ -32,8 +32,8 @@ struct cost {
   friend constexpr bool operator==(const cost&, const cost&) noexcept = default;
 };
 
-/// What was really taken, as the provider counts it: cumulative over the exchange, never negative. More than 2^40 is not
-/// credible: `reconcile` refuses it, and `settle` counts it as 2^40.
+/// What was really taken, as the provider counts it: cumulative over the exchange, never negative. More than 2^40 is
+/// not credible: `reconcile` refuses it, and `settle` counts it as 2^40.
 struct usage {
   std::int64_t input_tokens = 0;
   std::int64_t output_tokens = 0;

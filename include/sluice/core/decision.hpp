@@ -142,18 +142,18 @@ struct decision {
   /// What was asked.
   sluice::cost asked{};
   /// Of the bound: how much there is in all, and how much of it this request could have had at that moment. In
-  /// slots, tokens, requests, money or, for a bound on the queue, waiters. For `retry_budget`: the tokens of first attempts in
-  /// the window, and how many could have been tried again.
+  /// slots, tokens, requests, money or, for a bound on the queue, waiters. For `retry_budget`: the tokens of first
+  /// attempts in the window, and how many could have been tried again.
   std::int64_t limit = 0;
   std::int64_t available = 0;
   /// The smallest addition to the bound's limit that would have let it in at once, everything else being equal.
   std::int64_t shortfall = 0;
-  /// At most this many waiters are served before it, and what they ask for: the others of its class, and all of classes of
-  /// higher priority. For `retry_budget`: the retries and hedges in the window, and their tokens.
+  /// At most this many waiters are served before it, and what they ask for: the others of its class, and all of classes
+  /// of higher priority. For `retry_budget`: the retries and hedges in the window, and their tokens.
   std::size_t ahead = 0;
   std::int64_t ahead_tokens = 0;
-  /// When it could start at the earliest, as far as is known: exact for a rate, an estimate by the measured drain rate for
-  /// a queue, `never` when nothing is known.
+  /// When it could start at the earliest, as far as is known: exact for a rate, an estimate by the measured drain rate
+  /// for a queue, `never` when nothing is known.
   instant could_start = never;
   /// How long it would have run, by the service model; negative when that is not known.
   duration expected_service{-1};

@@ -73,10 +73,10 @@ struct charge_run {
 }  // namespace events
 
 /// What can happen. The order is that of the numbers in a log: new kinds go to the end.
-using event_body = std::variant<events::arrive, events::enter, events::cancel, events::tick, events::report,
-                                events::set_stoppable, events::finish, events::reconfigure, events::close,
-                                events::signal, events::pause, events::open_run, events::extend_run, events::close_run,
-                                events::report_limits, events::charge_run>;
+using event_body =
+    std::variant<events::arrive, events::enter, events::cancel, events::tick, events::report, events::set_stoppable,
+                 events::finish, events::reconfigure, events::close, events::signal, events::pause, events::open_run,
+                 events::extend_run, events::close_run, events::report_limits, events::charge_run>;
 
 /// What happened, and when.
 struct event {

@@ -26,7 +26,8 @@ class model {
   std::uint64_t key_ = 0;
 };
 
-/// What a model costs, in the caller's unit of money. None is built in: prices change, and are not the library's business.
+/// What a model costs, in the caller's unit of money. None is built in: prices change, and are not the library's
+/// business.
 class model_price {
  public:
   explicit model_price(std::string model_name) : name(std::move(model_name)) {}

@@ -1,5 +1,6 @@
 /// \file
-/// How the queue behaves when there is more work than capacity: `bypass_policy`, `feasibility_policy`, `overload_policy`.
+/// How the queue behaves when there is more work than capacity: `bypass_policy`, `feasibility_policy`,
+/// `overload_policy`.
 #pragma once
 
 #include <sluice/core/time.hpp>
@@ -39,8 +40,8 @@ struct feasibility_policy {
 /// goes first instead, as long as it can still be done in time.
 struct overload_policy {
   bool enabled = true;
-  /// The share of a class's arrivals, over the window, that were infeasible or expired: overload begins above `enter` and
-  /// ends below `leave`.
+  /// The share of a class's arrivals, over the window, that were infeasible or expired: overload begins above `enter`
+  /// and ends below `leave`.
   double enter = 0.02;
   double leave = 0.005;
   duration window = std::chrono::seconds(10);

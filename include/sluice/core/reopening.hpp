@@ -13,8 +13,8 @@ namespace sluice {
 /// classes alike.
 ///
 /// After a pause of length `L`, and for `spread = clamp(share * L, least, most)` after its end, starts are at least
-/// `max(step, spread / slots)` apart, where `slots` is the pool's. After that they are `step` apart, until nobody is left
-/// who waits for nothing else.
+/// `max(step, spread / slots)` apart, where `slots` is the pool's. After that they are `step` apart, until nobody is
+/// left who waits for nothing else.
 struct reopening_policy {
   /// Of the length of the pause, in [0, 1].
   double share = 0.1;

@@ -83,8 +83,8 @@ struct run_balance {
   spending reserved{};
   /// What could still be reserved now: the least over it and its ancestors, without the finalise reserve.
   spending remaining{};
-  /// The same, should all that waits or runs now come back unspent: what a request can have that is ready to wait for it. What
-  /// is set aside for carved children does not count: it comes back when they are closed.
+  /// The same, should all that waits or runs now come back unspent: what a request can have that is ready to wait for
+  /// it. What is set aside for carved children does not count: it comes back when they are closed.
   spending payable{};
   /// The highest threshold that it has reached and been told of, in percent of a limit of its own: 50, 80, 95 or 100,
   /// and 0 before the first. An extension may lower it.

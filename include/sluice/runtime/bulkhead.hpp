@@ -1,5 +1,6 @@
 /// \file
-/// `bulkhead`: the gate. `co_await gate.admit(cost, workload)` asks whether this piece of work should start now, wait, or be turned away.
+/// `bulkhead`: the gate. `co_await gate.admit(cost, workload)` asks whether this piece of work should start now, wait,
+/// or be turned away.
 #pragma once
 
 #include <sluice/core/attempt.hpp>
@@ -78,9 +79,9 @@ using budget_listener = std::function<void(std::uint32_t percent)>;
 /// Waiters are completed on their own associated executor, never from within a call into the bulkhead.
 ///
 /// Thread safety: all members may be called from any thread, except the destructor.
-/// Lifetime: the destructor closes it: waiters complete with `reason::closed`; permits stay valid and may be released later. May be
-/// destroyed before or after the executor's context; when a context is destroyed first, operations that wait for it are
-/// dropped without being invoked, and their capacity is safe.
+/// Lifetime: the destructor closes it: waiters complete with `reason::closed`; permits stay valid and may be released
+/// later. May be destroyed before or after the executor's context; when a context is destroyed first, operations that
+/// wait for it are dropped without being invoked, and their capacity is safe.
 class bulkhead {
  public:
   /// A gate with this policy, on the steady clock. `executor` runs its timer, and is where most of its callers run:
@@ -96,15 +97,16 @@ class bulkhead {
   /// Asks for admission, and waits for it. Gives a permit, or a rejection that says why not; being turned away is a
   /// normal answer, not an exception.
   ///
-  /// Room that is there when this is called is taken at once, and the `co_await` then does not suspend; otherwise the work joins the queue
-  /// when it is awaited. Start it (`co_await`, `co_spawn`) while the bulkhead lives; an awaitable that is dropped unstarted gives
-  /// its room back.
+  /// Room that is there when this is called is taken at once, and the `co_await` then does not suspend; otherwise the
+  /// work joins the queue when it is awaited. Start it (`co_await`, `co_spawn`) while the bulkhead lives; an awaitable
+  /// that is dropped unstarted gives its room back.
   /// Completes when capacity is granted, the deadline passes, the work is shed, or the bulkhead closes.
-  /// Cancellation: terminal, partial and total, as the coroutine's state lets through: it leaves the queue in O(log n) and completes with
-  /// `reason::cancelled`. A grant that races with it is given back, and serves the next waiter.
-  /// Errors: every `reason`. A negative cost: `invalid_cost`; more than the pool could hold: `impossible`; a deadline that has
-  /// passed: `deadline_passed`; a class that is not in the policy: `unknown_class`.
-  /// Complexity: O(log n) in waiters; without waiting, two uncontended locks and no allocation beyond Asio's recycled frame.
+  /// Cancellation: terminal, partial and total, as the coroutine's state lets through: it leaves the queue in O(log n)
+  /// and completes with `reason::cancelled`. A grant that races with it is given back, and serves the next waiter.
+  /// Errors: every `reason`. A negative cost: `invalid_cost`; more than the pool could hold: `impossible`; a deadline
+  /// that has passed: `deadline_passed`; a class that is not in the policy: `unknown_class`.
+  /// Complexity: O(log n) in waiters; without waiting, two uncontended locks and no allocation beyond Asio's recycled
+  /// frame.
   [[nodiscard]] asio::awaitable<expected<permit, rejection>> admit(const cost& asked, workload as = interactive,
                                                                    const admit_options& options = {});
 
@@ -112,46 +114,48 @@ class bulkhead {
   [[nodiscard]] expected<permit, rejection> try_admit(const cost& asked, workload as = interactive,
                                                       const admit_options& options = {});
 
-  /// What `admit` would answer if it were asked now and nothing else happened meanwhile: that it would start at once, that it would
-  /// wait, and for how long as far as that is known, or the rejection. Changes nothing. A cheap question, though under the lock of all
-  /// others: see `core::admission::forecast`.
+  /// What `admit` would answer if it were asked now and nothing else happened meanwhile: that it would start at once,
+  /// that it would wait, and for how long as far as that is known, or the rejection. Changes nothing. A cheap question,
+  /// though under the lock of all others: see `core::admission::forecast`.
   [[nodiscard]] expected<forecast, rejection> would_admit(const cost& asked, workload as = interactive,
                                                           const admit_options& options = {}) const;
 
   /// The same for any completion token: the signature is `void(expected<permit, rejection>)`. The handler is called
-  /// exactly once, through its associated executor (by default the bulkhead's), never within this call. A handler that is dropped
-  /// by its context without being called gives its capacity back.
+  /// exactly once, through its associated executor (by default the bulkhead's), never within this call. A handler that
+  /// is dropped by its context without being called gives its capacity back.
   template <typename CompletionToken>
   auto async_admit(admit_request what, CompletionToken&& token) {
-    return asio::async_initiate<CompletionToken, void(expected<permit, rejection>)>(
-        detail::initiate_admit{gate_}, token, to_core(what));
+    return asio::async_initiate<CompletionToken, void(expected<permit, rejection>)>(detail::initiate_admit{gate_},
+                                                                                    token, to_core(what));
   }
 
-  /// Admits, runs `work(permit&)` under guard, and releases on every path out. When it is preempted, the work is queued again
-  /// with its age and its place, and `work` is called once more. `work` takes `permit&` and gives an `asio::awaitable<T>`; it is moved in,
-  /// so in GCC 12 name a lambda that captures anything but references before the `co_await`.
-  /// Completes with what `work` gave, or the rejection. Exceptions of `work` pass through. Cancellation: as `admit`, then as `permit::guard`.
+  /// Admits, runs `work(permit&)` under guard, and releases on every path out. When it is preempted, the work is queued
+  /// again with its age and its place, and `work` is called once more. `work` takes `permit&` and gives an
+  /// `asio::awaitable<T>`; it is moved in, so in GCC 12 name a lambda that captures anything but references before the
+  /// `co_await`. Completes with what `work` gave, or the rejection. Exceptions of `work` pass through. Cancellation: as
+  /// `admit`, then as `permit::guard`.
   template <typename Work>
   [[nodiscard]] auto run(cost asked, workload as, Work work, admit_options options = {})
       -> asio::awaitable<expected<typename std::invoke_result_t<Work&, permit&>::value_type, rejection>>;
 
   /// Opens a run, which pays for the requests that name it. `core::admission::open_run` has the errors.
   [[nodiscard]] expected<run_id, error> open_run(const run_options& what = {});
-  /// The same, and calls `on_threshold` for each threshold that the run crosses: posted to the bulkhead's executor, never
-  /// from within a call into the bulkhead, one call at a time, in rising order, each threshold once unless an extension has
-  /// led below it. What it throws is dropped. It may use the bulkhead, and close the run.
+  /// The same, and calls `on_threshold` for each threshold that the run crosses: posted to the bulkhead's executor,
+  /// never from within a call into the bulkhead, one call at a time, in rising order, each threshold once unless an
+  /// extension has led below it. What it throws is dropped. It may use the bulkhead, and close the run.
   ///
-  /// `close_run` and the bulkhead's destructor let go of it, and of what it has not been told yet: where the executor is one
-  /// thread or a strand, and they are called there, none comes after them. Called elsewhere, they do not wait for a call that is
-  /// on its way already, which may then still begin; no other follows. An executor whose context is destroyed lets go of it too.
+  /// `close_run` and the bulkhead's destructor let go of it, and of what it has not been told yet: where the executor
+  /// is one thread or a strand, and they are called there, none comes after them. Called elsewhere, they do not wait
+  /// for a call that is on its way already, which may then still begin; no other follows. An executor whose context is
+  /// destroyed lets go of it too.
   [[nodiscard]] expected<run_id, error> open_run(const run_options& what, budget_listener on_threshold);
-  /// Spends `what` at once, at the run and all that pay with it, or at none; never waits. For what is no request of its own, such
-  /// as a call of a tool. Errors: see `charge_refusal`, which names the run that cannot pay.
+  /// Spends `what` at once, at the run and all that pay with it, or at none; never waits. For what is no request of its
+  /// own, such as a call of a tool. Errors: see `charge_refusal`, which names the run that cannot pay.
   expected<void, charge_refusal> charge_run(run_id which, const spending& what);
   /// Raises a run's limits; waiters that can be paid now are served.
   expected<void, error> extend_run(run_id which, const spending& more);
-  /// Nothing may be charged to it any more; its waiters complete with `reason::unknown_run`. False when it is not known.
-  /// Its listener is let go of.
+  /// Nothing may be charged to it any more; its waiters complete with `reason::unknown_run`. False when it is not
+  /// known. Its listener is let go of.
   bool close_run(run_id which);
   /// The account of an open run.
   [[nodiscard]] std::optional<run_balance> balance(run_id which) const;
@@ -160,7 +164,8 @@ class bulkhead {
   /// (`policy::reopening`). A shorter one than one in force changes nothing, but a length of zero lifts both.
   void pause(duration length);
   /// What the provider said about its limits in the headers of an answer. It holds beside `policy::rates`, only ever
-  /// lowers what may start, and is forgotten when it is not said again for ten minutes: see `core::admission::report_limits`.
+  /// lowers what may start, and is forgotten when it is not said again for ten minutes: see
+  /// `core::admission::report_limits`.
   void report_limits(const provider_limits& said);
   /// The provider signalled trouble, in answer to no permit in particular; `permit::signal` is more exact.
   void signal(provider_signal what);
@@ -168,7 +173,8 @@ class bulkhead {
   /// The last explain records, the oldest first: of waits, rejections and preemptions. O(records).
   [[nodiscard]] std::vector<decision> recent_decisions() const;
 
-  /// Puts a new policy in force; its revision must be greater. Running work is not revoked. See `core::admission::reconfigure`.
+  /// Puts a new policy in force; its revision must be greater. Running work is not revoked. See
+  /// `core::admission::reconfigure`.
   expected<void, error> reconfigure(const policy& next);
 
   /// Refuses what waits and all that comes; running work goes on. Repeating it is harmless.
@@ -178,10 +184,10 @@ class bulkhead {
   /// neither closes nor cancels anything. Cancellation: terminal.
   [[nodiscard]] asio::awaitable<drain_result> drain(duration limit);
 
-  /// From now on records all that happens at the gate, every event with its effects, up to about `most_bytes` of memory; about
-  /// 30 bytes a request. Begun before the first admission, the log can be replayed to the byte (`core::replay`); begun at any
-  /// time, its work can be put to another policy (`sim::compare`). One that is under way is dropped. While it is on, each
-  /// request costs a look at the clock and about 50 ns an event under the gate's lock.
+  /// From now on records all that happens at the gate, every event with its effects, up to about `most_bytes` of
+  /// memory; about 30 bytes a request. Begun before the first admission, the log can be replayed to the byte
+  /// (`core::replay`); begun at any time, its work can be put to another policy (`sim::compare`). One that is under way
+  /// is dropped. While it is on, each request costs a look at the clock and about 50 ns an event under the gate's lock.
   void start_recording(std::size_t most_bytes = std::size_t{64} << 20U);
   /// Ends the recording, and gives the log; empty when there is none. It holds numbers, and the names in the policy.
   [[nodiscard]] std::string take_recording();

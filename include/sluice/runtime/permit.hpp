@@ -61,8 +61,8 @@ class [[nodiscard]] permit {
     detail::finish(*std::exchange(gate_, nullptr), id_, how_it_ends(core::ending::abandoned), so_far);
   }
 
-  /// Ends the permit. What was reported last counts as used; without any report nothing counts as consumed, but tenants,
-  /// rates and runs have paid for all of it, since nobody knows. Harmless on an empty permit.
+  /// Ends the permit. What was reported last counts as used; without any report nothing counts as consumed, but
+  /// tenants, rates and runs have paid for all of it, since nobody knows. Harmless on an empty permit.
   void release() noexcept {
     if (gate_ == nullptr) return;
     detail::finish(*std::exchange(gate_, nullptr), id_, how_it_ends(core::ending::released), std::nullopt);
@@ -72,10 +72,11 @@ class [[nodiscard]] permit {
   /// permit.
   void signal(provider_signal what);
 
-  /// Runs `work` under this permit, on a strand of the caller's executor: when the bulkhead preempts the permit, `work` is cancelled
-  /// (terminal), and once it has really stopped this gives `errc::preempted`. Work that ends by itself all the same
-  /// gives its result. Only work under guard is ever preempted. The permit stays held; ending it is the caller's.
-  /// Completes when `work` has ended. Exceptions of `work` pass through. Cancelling this cancels `work` in the same way (terminal).
+  /// Runs `work` under this permit, on a strand of the caller's executor: when the bulkhead preempts the permit, `work`
+  /// is cancelled (terminal), and once it has really stopped this gives `errc::preempted`. Work that ends by itself all
+  /// the same gives its result. Only work under guard is ever preempted. The permit stays held; ending it is the
+  /// caller's. Completes when `work` has ended. Exceptions of `work` pass through. Cancelling this cancels `work` in
+  /// the same way (terminal).
   template <typename T>
   [[nodiscard]] asio::awaitable<expected<T, error>> guard(asio::awaitable<T> work);
 

@@ -30,8 +30,8 @@ class time_source {
     /// May arm itself again, and may disarm itself or others.
     virtual void due(instant now) noexcept = 0;
 
-    /// The time source goes away, or its context does, while this is armed: `due` will not be called. Called once, on the
-    /// destroying thread, without any lock held; the time source may be touched no more after this.
+    /// The time source goes away, or its context does, while this is armed: `due` will not be called. Called once, on
+    /// the destroying thread, without any lock held; the time source may be touched no more after this.
     virtual void dropped() noexcept {}
 
    protected:

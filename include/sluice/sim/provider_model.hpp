@@ -41,8 +41,8 @@ struct provider_model {
   /// What the provider's 429s ask for in `retry-after`, in real time; written with a fraction when it is no whole
   /// number of seconds.
   duration retry_after = std::chrono::seconds(1);
-  /// What `x-ratelimit-limit-requests` and `x-ratelimit-limit-tokens` say, as of a minute. Only the headers speak of them:
-  /// nothing is refused because of them. While slots and queue are full, no requests are said to remain.
+  /// What `x-ratelimit-limit-requests` and `x-ratelimit-limit-tokens` say, as of a minute. Only the headers speak of
+  /// them: nothing is refused because of them. While slots and queue are full, no requests are said to remain.
   std::int64_t limit_requests = 1'000'000;
   std::int64_t limit_tokens = 2'000'000;
 

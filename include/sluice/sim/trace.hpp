@@ -45,9 +45,7 @@ struct trace_request {
   std::array<attempt_draw, trace_attempts> attempts{};
 
   /// What the caller can know: `ceil(input_chars / 4)` of input, and `max_tokens` of output.
-  [[nodiscard]] constexpr cost estimate() const noexcept {
-    return {(input_chars + 3) / 4 + max_tokens, max_tokens, 1};
-  }
+  [[nodiscard]] constexpr cost estimate() const noexcept { return {(input_chars + 3) / 4 + max_tokens, max_tokens, 1}; }
 };
 
 /// Reads a replay file: `id,class,arrival_ms,input_chars,max_tokens`, and then four times

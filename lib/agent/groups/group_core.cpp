@@ -208,7 +208,8 @@ bool group_core::pending(std::string_view key) const {
 
 std::optional<task_ending> group_core::ending(std::size_t number) const {
   const auto found = tasks_.find(number);
-  if (found == tasks_.end() || found->second.now == phase::queued || found->second.now == phase::running) return std::nullopt;
+  if (found == tasks_.end() || found->second.now == phase::queued || found->second.now == phase::running)
+    return std::nullopt;
   return found->second.how;
 }
 

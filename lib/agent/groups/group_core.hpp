@@ -1,5 +1,6 @@
 /// \file
-/// `group_core`: what a group of tasks decides: which of them runs, which waits, which is cancelled, and when it is done.
+/// `group_core`: what a group of tasks decides: which of them runs, which waits, which is cancelled, and when it is
+/// done.
 #pragma once
 
 #include <sluice/agent/group_options.hpp>
@@ -18,9 +19,10 @@ namespace sluice::agent::detail {
 /// How the work of a task ended.
 enum class task_ending : std::uint8_t { succeeded, failed, cancelled };
 
-/// A value that is told what happens, and says what to do; it does nothing itself. Tasks have numbers, in the order of their
-/// start. What is said of a task that it knows no longer changes nothing.
-/// Complexity: O(log n) in the tasks that it remembers; those without a key, and of each key one that runs and one that has ended.
+/// A value that is told what happens, and says what to do; it does nothing itself. Tasks have numbers, in the order of
+/// their start. What is said of a task that it knows no longer changes nothing.
+/// Complexity: O(log n) in the tasks that it remembers; those without a key, and of each key one that runs and one that
+/// has ended.
 class group_core {
  public:
   explicit group_core(const group_options& how);
@@ -57,7 +59,8 @@ class group_core {
   [[nodiscard]] steps gone(std::size_t number);
   /// It is waited for: no more tasks are to come but those that tasks start.
   [[nodiscard]] steps wait();
-  /// Its run's working deadline has come; it is cancelled. Only the first of these, and of what the rule decides, counts.
+  /// Its run's working deadline has come; it is cancelled. Only the first of these, and of what the rule decides,
+  /// counts.
   [[nodiscard]] steps expire() { return decide(verdict::late); }
   [[nodiscard]] steps cancel() { return decide(verdict::cancelled); }
   /// Gives up those that run still, and gives their numbers.

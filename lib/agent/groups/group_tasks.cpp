@@ -1,8 +1,8 @@
 #include <sluice/agent/detail/group_tasks.hpp>
 
 #include "agent/groups/group_core.hpp"
-#include "agent/runs/run_state.hpp"
 #include "agent/pools/wait_graph.hpp"
+#include "agent/runs/run_state.hpp"
 
 #include <sluice/agent/detail/task_set.hpp>
 #include <sluice/core/time.hpp>
@@ -204,14 +204,16 @@ class group_in_run final : public group_tasks, public std::enable_shared_from_th
 
   [[nodiscard]] group_outcome outcome_of(const record& from, task_ending how) const {
     if (how != task_ending::cancelled) return group_outcome(from.task);
-    return group_outcome(error(errc::cancelled, "run " + in_->path() + "/" + from.how.name + ": cancelled, since " + reason()));
+    return group_outcome(
+        error(errc::cancelled, "run " + in_->path() + "/" + from.how.name + ": cancelled, since " + reason()));
   }
 
   [[nodiscard]] std::string reason() const {
     switch (core_.decided()) {
       case group_core::verdict::met: return "the group had its quorum of " + std::to_string(how_.quorum);
       case group_core::verdict::failed: return "another task of its group had failed";
-      case group_core::verdict::out_of_reach: return "its group's quorum of " + std::to_string(how_.quorum) + " was out of reach";
+      case group_core::verdict::out_of_reach:
+        return "its group's quorum of " + std::to_string(how_.quorum) + " was out of reach";
       case group_core::verdict::late: return "the run's working deadline had come";
       case group_core::verdict::open:
       case group_core::verdict::cancelled: break;
@@ -228,8 +230,9 @@ class group_in_run final : public group_tasks, public std::enable_shared_from_th
       case group_core::verdict::met: return std::nullopt;
       case group_core::verdict::failed: return last_failure_;
       case group_core::verdict::out_of_reach: {
-        std::string said = run + "the quorum of " + std::to_string(how_.quorum) + " cannot be met: " +
-                           std::to_string(all.succeeded) + " of " + std::to_string(core_.started()) + " tasks succeeded";
+        std::string said = run + "the quorum of " + std::to_string(how_.quorum) +
+                           " cannot be met: " + std::to_string(all.succeeded) + " of " +
+                           std::to_string(core_.started()) + " tasks succeeded";
         if (!last_failure_) return error(errc::invalid_argument, said + "; start more tasks, or lower quorum");
         return error(last_failure_->code(), said + "; the last failure: " + last_failure_->message());
       }
@@ -262,7 +265,8 @@ class group_in_run final : public group_tasks, public std::enable_shared_from_th
     {
       const std::lock_guard lock(mutex_);
       // Only now: while it leaves, one that has not begun is about to have its place.
-      if (const auto found = records_.find(number); found != records_.end()) awaited_.remove(found->second.own->waits());
+      if (const auto found = records_.find(number); found != records_.end())
+        awaited_.remove(found->second.own->waits());
       act(core_.gone(number), left);
     }
     set_->notify();

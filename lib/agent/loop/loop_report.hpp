@@ -17,7 +17,8 @@
 
 namespace sluice::agent::detail {
 
-/// What its listeners throw is dropped. Thread safety: one caller at a time, and `drop`. Both must outlive it, and it its hooks.
+/// What its listeners throw is dropped. Thread safety: one caller at a time, and `drop`. Both must outlive it, and it
+/// its hooks.
 class loop_report {
  public:
   loop_report(loop_options& how, run_result& into);
@@ -34,7 +35,8 @@ class loop_report {
   /// Of a call that no toolbox was asked to carry out.
   void finished(const tool_result& result);
 
-  /// From now on nobody is told anything, and hooks refuse. Waits while a listener is being told something on another thread.
+  /// From now on nobody is told anything, and hooks refuse. Waits while a listener is being told something on another
+  /// thread.
   void drop() noexcept;
   [[nodiscard]] bool dropped() const noexcept { return dropped_.load(std::memory_order_acquire); }
 

@@ -27,7 +27,8 @@ std::string time_is_over(const run_scope& run) {
   const instant now = run.gate().now();
   const instant until = run.working_deadline();
   std::string line = "the time of run " + run.path();
-  line += until <= now ? " was over " + rounded(now - until) + " ago" : " is too short, with " + rounded(until - now) + " left";
+  line += until <= now ? " was over " + rounded(now - until) + " ago"
+                       : " is too short, with " + rounded(until - now) + " left";
   if (run.deadline() > until) line += ", but for the " + rounded(run.deadline() - until) + " kept for its last answer";
   return line + "; give it a later deadline (run_settings::until)";
 }
@@ -39,8 +40,9 @@ std::string budget_is_over(const run_scope& run, const run_balance& account, con
     line += grouped(there_is.calls) + (there_is.calls == 1 ? " call" : " calls") + of_limit(account.limit.calls) +
             " left to make";
   } else {
-    line += grouped(there_is.tokens) + " tokens" + of_limit(account.limit.tokens) + " left to spend, and a request takes " +
-            grouped(next.input) + " for what was said, and at least " + grouped(next.fewest() - next.input) + " for its answer";
+    line += grouped(there_is.tokens) + " tokens" + of_limit(account.limit.tokens) +
+            " left to spend, and a request takes " + grouped(next.input) + " for what was said, and at least " +
+            grouped(next.fewest() - next.input) + " for its answer";
     if (near) line += "; a last answer after that would take at least " + grouped(next.fewest_of_another()) + " more";
   }
   return line + raise_it;
@@ -51,7 +53,8 @@ std::string tool_calls_are_over(const run_scope& run, const run_balance& account
 }
 
 std::string threshold_crossed(const run_scope& run, const run_balance& account) {
-  std::string line = std::to_string(account.crossed) + " % of the budget of run " + run.path() + " is spent or set aside:";
+  std::string line =
+      std::to_string(account.crossed) + " % of the budget of run " + run.path() + " is spent or set aside:";
   bool first = true;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::int64_t limit = account.limit.*members[i];

@@ -13,8 +13,8 @@ namespace sluice::agent {
 
 namespace {
 
-/// A caller that is dropped while it waits takes with it what its loop was told to use. The loop's task may go on for a while
-/// on another context.
+/// A caller that is dropped while it waits takes with it what its loop was told to use. The loop's task may go on for a
+/// while on another context.
 class dropped_at_exit {
  public:
   dropped_at_exit(detail::tool_loop& loop, detail::task_set& tasks) noexcept : loop_(loop), tasks_(tasks) {}

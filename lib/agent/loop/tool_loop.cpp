@@ -1,8 +1,8 @@
 #include "agent/loop/tool_loop.hpp"
 
 #include "agent/loop/loop_words.hpp"
-#include "agent/runs/run_state.hpp"
 #include "agent/loop/turn_answer.hpp"
+#include "agent/runs/run_state.hpp"
 #include "core/grouped.hpp"
 
 #include <asio/cancellation_state.hpp>
@@ -203,8 +203,8 @@ asio::awaitable<void> tool_loop::carry_out() {
     told.text = called_before(call, how_.max_repeats);
     report_.finished(told);
     if (times == how_.max_repeats + 1) {
-      report_.warn("the model repeats itself: it has called \"" + call.name + "\" with the same arguments " + grouped(times) +
-                   " times; from now on it is told so (loop_options::max_repeats)");
+      report_.warn("the model repeats itself: it has called \"" + call.name + "\" with the same arguments " +
+                   grouped(times) + " times; from now on it is told so (loop_options::max_repeats)");
     }
   }
   std::vector<tool_result> done;

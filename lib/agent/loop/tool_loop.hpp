@@ -34,9 +34,9 @@ namespace sluice::agent::detail {
 
 /// Once a limit is there (`limit_`), one more answer is asked for, without tools.
 ///
-/// Owned by shared pointers, its caller's and its task's: the caller may be dropped while the task runs elsewhere. So it has
-/// a conversation and a scope of its own, and once it is dropped it calls no listener and begins nothing more with the
-/// client and the toolbox.
+/// Owned by shared pointers, its caller's and its task's: the caller may be dropped while the task runs elsewhere. So
+/// it has a conversation and a scope of its own, and once it is dropped it calls no listener and begins nothing more
+/// with the client and the toolbox.
 class tool_loop {
  public:
   tool_loop(const run_scope& run, llm::any_client model, const llm::conversation& talk, toolbox& tools,
@@ -51,7 +51,8 @@ class tool_loop {
   /// When `go` has completed.
   [[nodiscard]] run_result take_result() noexcept { return std::move(result_); }
   [[nodiscard]] llm::conversation take_conversation() noexcept { return std::move(talk_); }
-  /// Its caller is gone, or soon will be. From any thread; waits for a listener that is being told something on another one.
+  /// Its caller is gone, or soon will be. From any thread; waits for a listener that is being told something on another
+  /// one.
   void drop() noexcept { report_.drop(); }
 
  private:

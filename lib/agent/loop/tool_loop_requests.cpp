@@ -78,8 +78,7 @@ std::optional<llm::request> tool_loop::next_request() {
 llm::request tool_loop::written() {
   llm::request asked = how_.request;
   const bool whole = most_history_ == unlimited || talk_.tokens(asked.model) <= most_history_;
-  llm::request said =
-      whole ? talk_.request_for({}) : fitted(talk_, most_history_, asked.model).request_for({});
+  llm::request said = whole ? talk_.request_for({}) : fitted(talk_, most_history_, asked.model).request_for({});
   asked.messages = std::move(said.messages);
   sent_ = asked.messages.size();
   asked.tools = tools_.tools();
@@ -102,7 +101,8 @@ llm::request tool_loop::written() {
 }
 
 bool tool_loop::is_trifle(const llm::request& asked) const noexcept {
-  // A token is at least a byte; what an estimator adds for a picture, or by what it has learned, is within these factors.
+  // A token is at least a byte; what an estimator adds for a picture, or by what it has learned, is within these
+  // factors.
   std::int64_t bytes = 4'096;
   for (const llm::tool& each : asked.tools) {
     bytes += static_cast<std::int64_t>(each.description.size() + each.parameters.size()) + 64;
@@ -114,7 +114,8 @@ bool tool_loop::is_trifle(const llm::request& asked) const noexcept {
   }
   // Others count answers, or hold what is not looked into.
   if (!asked.extra_fields.empty() || !asked.format.schema.empty()) return false;
-  return means_.working.calls > 2 && means_.working.tokens / 8 > bytes && means_.working.tokens / 8 > *asked.max_output_tokens;
+  return means_.working.calls > 2 && means_.working.tokens / 8 > bytes &&
+         means_.working.tokens / 8 > *asked.max_output_tokens;
 }
 
 tool_loop::verdict tool_loop::weigh(const turn_size& size) {
@@ -122,7 +123,8 @@ tool_loop::verdict tool_loop::weigh(const turn_size& size) {
   // Without tools each answer is the last one.
   const bool near = has_tools_ && how_.last_answer && !size.leaves_another(means_.last);
   if (paid && !near) return verdict::send;
-  const bool may_shorten = how_.history.fit_budget && means_.working.calls >= 1 && (result_.turns == 0 || !how_.last_answer);
+  const bool may_shorten =
+      how_.history.fit_budget && means_.working.calls >= 1 && (result_.turns == 0 || !how_.last_answer);
   if (may_shorten && shorten_history(size.input, means_.working.tokens / 4, "the run can pay for no more")) {
     return verdict::write_again;
   }

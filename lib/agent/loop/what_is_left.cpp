@@ -26,7 +26,8 @@ std::string with_unit(std::int64_t number, const char* unit) {
 }  // namespace
 
 std::string rounded(duration time) {
-  const auto tenths = std::chrono::duration_cast<std::chrono::milliseconds>(std::max(time, duration::zero())).count() / 100;
+  const auto tenths =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::max(time, duration::zero())).count() / 100;
   const std::int64_t seconds = tenths / 10;
   if (seconds < 2) return std::to_string(seconds) + "." + std::to_string(tenths % 10) + " s";
   if (seconds < 10) return std::to_string(seconds) + " s";

@@ -57,7 +57,8 @@ asio::awaitable<expected<permit, error>> run_admission::ended() {
   const ending how = co_await wait(never);
   who_->remove(*this);
   const std::lock_guard lock(mutex_);
-  if (how == ending::cancelled) why_ = error(errc::cancelled, "run " + who_->path() + ": cancelled while it waited for a place");
+  if (how == ending::cancelled)
+    why_ = error(errc::cancelled, "run " + who_->path() + ": cancelled while it waited for a place");
   if (granted_ && how != ending::cancelled) co_return std::move(granted_);
   granted_.release();
   co_return unexpected<error>(*why_);

@@ -22,7 +22,8 @@
 
 namespace sluice::agent::detail {
 
-/// Owned by a shared pointer. The gate completes it on a strand over its caller's executor, on which it is cancelled, too.
+/// Owned by a shared pointer. The gate completes it on a strand over its caller's executor, on which it is cancelled,
+/// too.
 class run_admission final : public sluice::detail::waiting_call, public run_member {
  public:
   run_admission(const asio::any_io_executor& executor, std::shared_ptr<run_state> who);

@@ -2,8 +2,8 @@
 /// `run_hold`: the place of one run in a pool: waited for, held, given back for a while, taken again.
 #pragma once
 
-#include "agent/runs/run_state.hpp"
 #include "agent/pools/wait_graph.hpp"
+#include "agent/runs/run_state.hpp"
 
 #include <sluice/core/error.hpp>
 #include <sluice/core/expected.hpp>
@@ -46,8 +46,8 @@ class run_pool_state {
   wait_graph::pool places_;
 };
 
-/// Owned by shared pointers: the permit's, and those of suspensions. Thread safety: all members, from any thread; one `take`, or one
-/// `resume`, waits at a time.
+/// Owned by shared pointers: the permit's, and those of suspensions. Thread safety: all members, from any thread; one
+/// `take`, or one `resume`, waits at a time.
 class run_hold {
  public:
   run_hold(std::shared_ptr<run_pool_state> in, std::shared_ptr<run_state> who);

@@ -64,9 +64,7 @@ asio::awaitable<expected<void, error>> suspension::end() {
   co_return back;
 }
 
-error cancelled_while_suspended() {
-  return {errc::cancelled, "cancelled while the run's place was given back"};
-}
+error cancelled_while_suspended() { return {errc::cancelled, "cancelled while the run's place was given back"}; }
 
 }  // namespace detail
 

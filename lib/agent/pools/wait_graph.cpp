@@ -84,7 +84,8 @@ bool wait_graph::live(run& from) {
   for (std::size_t next = 0; next < seen_.size(); ++next) {
     if (!seen_[next]->live_) visit_needs(*seen_[next], see);
   }
-  // What is needed comes after what needs it, where there is no circle: so one round from the back is enough most often.
+  // What is needed comes after what needs it, where there is no circle: so one round from the back is enough most
+  // often.
   for (bool more = true; more && !from.live_;) {
     more = false;
     for (auto each = seen_.rbegin(); each != seen_.rend(); ++each) {
@@ -124,9 +125,8 @@ wait_graph::place* wait_graph::latest_in_circle(run& of) {
     if (each->live_ || !each->leads_back_) continue;
     for (place* wanted : each->wanted_) {
       if (could_come(*wanted)) continue;
-      const bool in_circle = std::any_of(wanted->pool_.held_.begin(), wanted->pool_.held_.end(), [](const place* held) {
-        return !held->run_.live_ && held->run_.leads_back_;
-      });
+      const bool in_circle = std::any_of(wanted->pool_.held_.begin(), wanted->pool_.held_.end(),
+                                         [](const place* held) { return !held->run_.live_ && held->run_.leads_back_; });
       if (in_circle && (latest == nullptr || wanted->number_ > latest->number_)) latest = wanted;
     }
   }
@@ -154,16 +154,19 @@ std::string wait_graph::describe(const place& wanted) {
     if (std::find(holders.begin(), holders.end(), &each->run_) == holders.end()) holders.push_back(&each->run_);
   }
   std::string said = "would wait for ever: " + waiter.path() + " needs a run's place, and " +
-                     (lost == 1 ? std::string("the only one is") : "all " + std::to_string(lost) + " are") + " held by ";
+                     (lost == 1 ? std::string("the only one is") : "all " + std::to_string(lost) + " are") +
+                     " held by ";
   for (std::size_t each = 0; each < holders.size(); ++each) {
     if (each == named_holders) {
       said += ", and " + std::to_string(holders.size() - each) + " more";
       break;
     }
     if (each != 0) said += ", and ";
-    said += holders[each] == &waiter ? waiter.path() + " itself" : holders[each]->path() + chain(*holders[each], waiter);
+    said +=
+        holders[each] == &waiter ? waiter.path() + " itself" : holders[each]->path() + chain(*holders[each], waiter);
   }
-  return said + "; let those that wait give theirs back meanwhile (run_permit::suspended_while), or raise the pool's slots";
+  return said +
+         "; let those that wait give theirs back meanwhile (run_permit::suspended_while), or raise the pool's slots";
 }
 
 std::string wait_graph::chain(run& from, const run& to) {
@@ -218,8 +221,7 @@ void wait_graph::run::close() noexcept {
 
 std::string wait_graph::run::path() const { return parent_ == nullptr ? name_ : parent_->path() + "/" + name_; }
 
-wait_graph::place::place(run& whose, pool& in, workload as)
-    : graph_(in.graph_), run_(whose), pool_(in), class_(as) {}
+wait_graph::place::place(run& whose, pool& in, workload as) : graph_(in.graph_), run_(whose), pool_(in), class_(as) {}
 
 wait_graph::place::~place() { leave(); }
 

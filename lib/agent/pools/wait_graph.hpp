@@ -17,17 +17,17 @@ namespace sluice::agent::detail {
 
 /// Runs, the pools of places that they hold or wait for, and the runs that they wait for.
 ///
-/// A run is *live* when each thing that it waits for can still come: a place in a pool, when the holders that are not live
-/// leave one over for its class; so many of a batch of runs, when so many of those that have not ended are live (those that
-/// have not begun are, when one that runs is); a child that it opened itself, when that is live. Who waits for nothing is
-/// live. It is the least such set: of a circle of runs that wait for each other alone, none is.
+/// A run is *live* when each thing that it waits for can still come: a place in a pool, when the holders that are not
+/// live leave one over for its class; so many of a batch of runs, when so many of those that have not ended are live
+/// (those that have not begun are, when one that runs is); a child that it opened itself, when that is live. Who waits
+/// for nothing is live. It is the least such set: of a circle of runs that wait for each other alone, none is.
 ///
 /// After each change that could take life away the run concerned is looked at. When it is not live, the place that was
-/// asked for last, of those in its circle, is refused, with the chain; and so on until it is live again. So between changes
-/// all runs are live.
+/// asked for last, of those in its circle, is refused, with the chain; and so on until it is live again. So between
+/// changes all runs are live.
 ///
-/// Thread safety: all members of all classes here; one mutex for all, taken before none other. Lifetime: the graph outlives the rest, and
-/// a run's record its children's, its places and the batches that it owns.
+/// Thread safety: all members of all classes here; one mutex for all, taken before none other. Lifetime: the graph
+/// outlives the rest, and a run's record its children's, its places and the batches that it owns.
 /// Complexity: O(1) where nobody waits for a place; else in what can be reached from the run that was changed.
 class wait_graph {
  public:
@@ -132,12 +132,13 @@ class wait_graph::place {
   [[nodiscard]] std::optional<error> want();
   /// The run has it.
   void hold();
-  /// Neither. Before the place is really given back: otherwise it could be taken for held by a run that is about to wait.
+  /// Neither. Before the place is really given back: otherwise it could be taken for held by a run that is about to
+  /// wait.
   void leave() noexcept;
 
  protected:
-  /// A wait that had begun has become one without an end. The run is taken not to wait any more. Under the graph's mutex:
-  /// must neither wait nor come back.
+  /// A wait that had begun has become one without an end. The run is taken not to wait any more. Under the graph's
+  /// mutex: must neither wait nor come back.
   virtual void refused(error why) noexcept = 0;
 
  private:
@@ -167,7 +168,8 @@ class wait_graph::batch {
   /// It has begun; it has ended, or does not count any more.
   void add(run& member);
   void remove(run& member) noexcept;
-  /// The owner waits until so many more have ended well; of those, `not_begun` wait for their turn. To be said anew after each change.
+  /// The owner waits until so many more have ended well; of those, `not_begun` wait for their turn. To be said anew
+  /// after each change.
   void wait_for(std::size_t needed, std::size_t not_begun) noexcept;
   /// The owner waits for them no longer.
   void end() noexcept;

@@ -58,7 +58,8 @@ expected<std::shared_ptr<run_state>, error> run_state::open_child(run_settings h
 expected<std::shared_ptr<run_state>, error> run_state::begin(bulkhead& gate, run_settings how,
                                                              asio::any_io_executor executor,
                                                              std::shared_ptr<run_state> parent, bool awaited) {
-  if (how.width < 0) return unexpected<error>(wrong(how, "width is " + std::to_string(how.width) + "; it is not negative"));
+  if (how.width < 0)
+    return unexpected<error>(wrong(how, "width is " + std::to_string(how.width) + "; it is not negative"));
   if (how.grace < duration::zero()) return unexpected<error>(wrong(how, "grace is negative"));
   if (how.finalise_time < duration::zero()) return unexpected<error>(wrong(how, "finalise_time is negative"));
 
@@ -71,7 +72,8 @@ expected<std::shared_ptr<run_state>, error> run_state::begin(bulkhead& gate, run
   const std::shared_ptr<run_state> made(
       new run_state(gate, std::move(how), std::move(executor), std::move(parent), awaited));
   if (made->working_deadline() <= gate.now()) {
-    return unexpected<error>(error(errc::deadline_exceeded, "run " + made->path() + ": its deadline has passed already"));
+    return unexpected<error>(
+        error(errc::deadline_exceeded, "run " + made->path() + ": its deadline has passed already"));
   }
   if (made->parent_ != nullptr && !made->parent_->add(*made)) {
     return unexpected<error>(made->parent_->closed_error("open a run in"));
@@ -87,9 +89,7 @@ expected<std::shared_ptr<run_state>, error> run_state::begin(bulkhead& gate, run
   return made;
 }
 
-std::string run_state::path() const {
-  return parent_ == nullptr ? name_ : parent_->path() + "/" + name_;
-}
+std::string run_state::path() const { return parent_ == nullptr ? name_ : parent_->path() + "/" + name_; }
 
 instant run_state::working_deadline() const noexcept {
   if (deadline_ == never) return never;

@@ -2,8 +2,8 @@
 /// `run_state`: what a run scope stands for, and what outlives it: tasks that are still ending.
 #pragma once
 
-#include "agent/tools/fan_out.hpp"
 #include "agent/pools/wait_graph.hpp"
+#include "agent/tools/fan_out.hpp"
 
 #include <sluice/agent/run_scope.hpp>
 #include <sluice/agent/run_settings.hpp>
@@ -56,8 +56,8 @@ class run_state final : public run_member, public std::enable_shared_from_this<r
  public:
   [[nodiscard]] static expected<std::shared_ptr<run_state>, error> open(bulkhead& gate, run_settings how,
                                                                         asio::any_io_executor executor);
-  /// `awaited`: whether this run goes on only when the child has been closed; not so for tasks and tool calls, which belong to a
-  /// `wait_graph::batch`.
+  /// `awaited`: whether this run goes on only when the child has been closed; not so for tasks and tool calls, which
+  /// belong to a `wait_graph::batch`.
   [[nodiscard]] expected<std::shared_ptr<run_state>, error> open_child(run_settings how, bool awaited = true);
   ~run_state() override;
 

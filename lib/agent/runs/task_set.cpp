@@ -109,8 +109,8 @@ class strand_tasks final : public task_set, public run_member, public sluice::de
   void run_cancelled() noexcept override {
     const std::lock_guard lock(mutex_);
     if (!strand_) return;
-    // Its destructor may be waiting for the run already. On the strand, since this may be the last pointer to it, and the
-    // destructor takes the run's mutex.
+    // Its destructor may be waiting for the run already. On the strand, since this may be the last pointer to it, and
+    // the destructor takes the run's mutex.
     auto self = std::static_pointer_cast<strand_tasks>(weak_from_this().lock());
     if (!self) return;
     asio::post(*strand_, [self = std::move(self)] {

@@ -26,9 +26,9 @@ void note_trouble(const failure& why, permit& held) {
 
 expected<void, failure> call::prepare() {
   if (options_.max_attempts < 0 || options_.max_attempts > 100) {
-    return unexpected<failure>(failure(errc::invalid_argument, "call_options::max_attempts = " +
-                                                                   std::to_string(options_.max_attempts) +
-                                                                   "; must be 1 to 100, or 0 for the client's"));
+    return unexpected<failure>(
+        failure(errc::invalid_argument, "call_options::max_attempts = " + std::to_string(options_.max_attempts) +
+                                            "; must be 1 to 100, or 0 for the client's"));
   }
   // The request is checked before it is estimated: an estimator must not be blamed for what the request says.
   auto encoded = encode(streamed_ && endpoint_->ask_usage.load(std::memory_order_relaxed));

@@ -14,7 +14,8 @@ namespace sluice::llm {
 namespace {
 
 constexpr std::size_t least_capacity = 512;
-// Reading on demand keeps no stack, however deep it goes, unless simdjson checks itself. Room for one takes 9 KiB a decoder.
+// Reading on demand keeps no stack, however deep it goes, unless simdjson checks itself. Room for one takes 9 KiB a
+// decoder.
 #if SIMDJSON_DEVELOPMENT_CHECKS
 constexpr std::size_t depth = simdjson::DEFAULT_MAX_DEPTH;
 #else

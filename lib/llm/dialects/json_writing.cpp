@@ -24,8 +24,8 @@ constexpr std::uint64_t everywhere(unsigned char byte) noexcept { return 0x0101'
 // Whether all eight bytes are plain. A borrow can only make a byte look less plain than it is, never more.
 constexpr bool all_plain(std::uint64_t word) noexcept {
   const auto holds_zero = [](std::uint64_t bytes) { return (bytes - everywhere(1)) & ~bytes; };
-  const std::uint64_t marked = word | (word - everywhere(' ')) | holds_zero(word ^ everywhere('"')) |
-                               holds_zero(word ^ everywhere('\\'));
+  const std::uint64_t marked =
+      word | (word - everywhere(' ')) | holds_zero(word ^ everywhere('"')) | holds_zero(word ^ everywhere('\\'));
   return (marked & everywhere(0x80)) == 0;
 }
 

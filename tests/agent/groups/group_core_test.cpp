@@ -295,8 +295,8 @@ TEST_CASE("a group that is never waited for remembers one task and one answer of
   CHECK(core.counts().cancelled == core.counts().replaced);
 }
 
-// Whatever comes in whatever order: every number begins once at most, never more than the width run beside as many that were
-// replaced, and in the end the counts make up all that were started and everything has stopped.
+// Whatever comes in whatever order: every number begins once at most, never more than the width run beside as many that
+// were replaced, and in the end the counts make up all that were started and everything has stopped.
 TEST_CASE("at random") {
   for (std::uint64_t seed = 1; seed <= 3'000; ++seed) {
     CAPTURE(seed);

@@ -1,5 +1,5 @@
-// Groups, pools of runs and the wait graph on several threads: what the sanitizers are to look at, and that every account is
-// zero in the end.
+// Groups, pools of runs and the wait graph on several threads: what the sanitizers are to look at, and that every
+// account is zero in the end.
 
 #include <sluice/agent/run_pool.hpp>
 #include <sluice/agent/run_scope.hpp>

@@ -138,7 +138,8 @@ TEST_CASE("fail_fast: the first failure is the group's, and the others are cance
   REQUIRE(end.value);
   CHECK(line(*end.value) == "a - !c - -");
   CHECK(end.value->verdict.error() == error(errc::provider_failed, "c"));
-  CHECK(end.value->outcomes[1].error().message() == "run root/task: cancelled, since another task of its group had failed");
+  CHECK(end.value->outcomes[1].error().message() ==
+        "run root/task: cancelled, since another task of its group had failed");
   CHECK(end.value->counts == group_counts{.succeeded = 1, .failed = 1, .cancelled = 3});
   // The last one never began.
   CHECK(all.begun == std::vector<std::string>{"a", "b", "c", "d"});
@@ -175,7 +176,8 @@ TEST_CASE("quorum: out of reach") {
     REQUIRE(end.value);
     CHECK(line(*end.value) == "- !b !c");
     CHECK(end.value->verdict.error() ==
-          error(errc::provider_failed, "run root: the quorum of 2 cannot be met: 0 of 3 tasks succeeded; the last failure: c"));
+          error(errc::provider_failed,
+                "run root: the quorum of 2 cannot be met: 0 of 3 tasks succeeded; the last failure: c"));
   }
   SUBCASE("there are too few") {
     group tasks(root, {.rule = group_rule::quorum, .quorum = 3});
@@ -326,7 +328,8 @@ TEST_CASE("the run's working deadline ends it") {
   CHECK(line(*end.value) == "a -");
   CHECK(end.value->verdict.error() ==
         error(errc::deadline_exceeded, "run root: its working deadline came when 1 of 2 tasks had ended"));
-  CHECK(end.value->outcomes[1].error().message() == "run root/task: cancelled, since the run's working deadline had come");
+  CHECK(end.value->outcomes[1].error().message() ==
+        "run root/task: cancelled, since the run's working deadline had come");
 }
 
 TEST_CASE("cancelled: by the caller, by its owner, by the run, by leaving the run") {

@@ -77,7 +77,8 @@ TEST_CASE("whatever is left out, no result is without its call and no call witho
       if (step == 1) answer.text = std::string(30, 'a');
       for (int i = 2; i <= step; ++i) answer.tool_calls.emplace_back("t" + std::to_string(id++), "f", "{}");
       talk.add(answer);
-      for (const llm::tool_call& call : answer.tool_calls) RC_ASSERT(talk.tool_result(call, std::string(20, 'r')).has_value());
+      for (const llm::tool_call& call : answer.tool_calls)
+        RC_ASSERT(talk.tool_result(call, std::string(20, 'r')).has_value());
     }
     const llm::conversation part = fitted(talk, *rc::gen::inRange(1, 400), "m");
     const auto& messages = part.messages();

@@ -43,8 +43,9 @@ TEST_CASE("an answer at its limit is cut off, in each dialect") {
     CHECK(result.outcome == run_outcome::partial);
     CHECK(result.text == "It is sev");
     CHECK(result.turns == 1);
-    CHECK(result.explanation ==
-          "the answer came to its limit of 20 tokens; raise loop_options::request.max_output_tokens, or default_output");
+    CHECK(
+        result.explanation ==
+        "the answer came to its limit of 20 tokens; raise loop_options::request.max_output_tokens, or default_output");
     CHECK(f.talk.messages().back().text == "It is sev");
   }
 }
@@ -58,10 +59,11 @@ TEST_CASE("a filter and a refusal are cut off, with the words that there are") {
   CHECK(filtered.text == "It is");
   CHECK(filtered.explanation == "the provider's filter cut the answer off");
 
-  f.transport.add(scripted_exchange(200)
-                      .with_header("content-type", "application/json")
-                      .with_chunk(R"({"model":"m","choices":[{"index":0,"message":{"content":null,"refusal":"I will not."},)"
-                                  R"("finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":4}})"));
+  f.transport.add(
+      scripted_exchange(200)
+          .with_header("content-type", "application/json")
+          .with_chunk(R"({"model":"m","choices":[{"index":0,"message":{"content":null,"refusal":"I will not."},)"
+                      R"("finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":4}})"));
   const run_result refused = f.finish(run);
   CHECK(refused.stop == run_stop::cut_off);
   CHECK(refused.outcome == run_outcome::partial);
@@ -90,7 +92,8 @@ TEST_CASE("a model that answers nothing is cut off, and the explanation says so"
     const run_result result = f.finish(run);
     CHECK(result.stop == run_stop::cut_off);
     CHECK(result.outcome == run_outcome::partial);
-    CHECK(mentions(result.explanation, "the model's answer is empty: it ended (stop) without a word and without a call"));
+    CHECK(
+        mentions(result.explanation, "the model's answer is empty: it ended (stop) without a word and without a call"));
     CHECK(mentions(result.explanation, "3 tokens"));
   }
 }
@@ -316,7 +319,9 @@ TEST_CASE("what a client throws is a failure of the loop") {
       throw std::runtime_error("broken client");
       co_return llm::reply();
     }
-    asio::awaitable<expected<llm::stream, llm::failure>> stream(llm::request, llm::call_options) { co_return llm::stream(); }
+    asio::awaitable<expected<llm::stream, llm::failure>> stream(llm::request, llm::call_options) {
+      co_return llm::stream();
+    }
     [[nodiscard]] expected<cost, llm::failure> estimate(const llm::request&, const llm::call_options&) const {
       return cost{.tokens = 10, .output_tokens = 5};
     }

@@ -9,8 +9,8 @@ using kind = sluice::agent::loop_event::kind;
 
 TEST_CASE("each kind of event has a name of its own") {
   std::set<std::string> names;
-  for (const kind each : {kind::turn_started, kind::text, kind::reasoning, kind::tool_started, kind::tool_finished, kind::usage,
-                          kind::warning}) {
+  for (const kind each : {kind::turn_started, kind::text, kind::reasoning, kind::tool_started, kind::tool_finished,
+                          kind::usage, kind::warning}) {
     names.emplace(to_string(each));
   }
   CHECK(names.size() == 7);

@@ -55,8 +55,9 @@ class loop_fixture : public agent_fixture {
 
   /// Adds `lookup`, which answers "value of KEY".
   void add_lookup(std::string name = "lookup") {
-    tools.add(lookup_tool(std::move(name)),
-              [this](const llm::tool_arguments& args) { return look_up(args.get<std::string>("key").value_or("nothing")); });
+    tools.add(lookup_tool(std::move(name)), [this](const llm::tool_arguments& args) {
+      return look_up(args.get<std::string>("key").value_or("nothing"));
+    });
   }
 
   void answers(const said& what) { transport.add(plain(what, spoken)); }
@@ -97,7 +98,8 @@ inline bool fits(const std::vector<llm::message>& messages) {
   for (std::size_t at = 0; at < messages.size(); ++at) {
     if (messages[at].who == llm::role::tool) return false;
     for (const llm::tool_call& call : messages[at].tool_calls) {
-      if (++at >= messages.size() || messages[at].who != llm::role::tool || messages[at].tool_call_id != call.id) return false;
+      if (++at >= messages.size() || messages[at].who != llm::role::tool || messages[at].tool_call_id != call.id)
+        return false;
     }
   }
   return true;

@@ -59,7 +59,8 @@ TEST_CASE("a model that calls tools for ever is asked to answer in its last turn
     const auto last = f.sent(3);
     // The tools are still offered: a history with calls is refused without.
     CHECK(last["tools"].size() == 1);
-    CHECK(last["tool_choice"] == (spoken == dialect::anthropic_messages ? nlohmann::json{{"type", "none"}} : nlohmann::json("none")));
+    CHECK(last["tool_choice"] ==
+          (spoken == dialect::anthropic_messages ? nlohmann::json{{"type", "none"}} : nlohmann::json("none")));
     CHECK(mentions(last.dump(), "this is the last turn. Answer now"));
     CHECK(f.talk.messages().back().text == "As far as I know, 7.");
     CHECK(f.talk.messages().size() == 2 + 3 * 2 + 1);
@@ -115,9 +116,11 @@ TEST_CASE("the same call for ever is carried out three times, then told to the m
   CHECK(f.looked_up.size() == 3);
   CHECK(run.balance().spent.tool_calls == 3);
   REQUIRE(result.warnings.size() == 1);
-  CHECK(result.warnings[0] == "the model repeats itself: it has called \"lookup\" with the same arguments 4 times; from now on "
-                              "it is told so (loop_options::max_repeats)");
-  CHECK(finished == std::vector<std::string>{"answered", "answered", "answered", "refused", "refused", "refused", "refused"});
+  CHECK(result.warnings[0] ==
+        "the model repeats itself: it has called \"lookup\" with the same arguments 4 times; from now on "
+        "it is told so (loop_options::max_repeats)");
+  CHECK(finished ==
+        std::vector<std::string>{"answered", "answered", "answered", "refused", "refused", "refused", "refused"});
   CHECK(fits(f.talk));
   const auto told = f.sent(4)["messages"].back()["content"].get<std::string>();
   CHECK(mentions(told, "\"lookup\" has been called with exactly these arguments 3 times before"));
@@ -158,7 +161,9 @@ TEST_CASE("the budget ends in mid-run: the last answer is paid from what was kep
       const bool may_call = !nlohmann::json::parse(what.body()).contains("tool_choice");
       return plain((may_call ? looks_up("k" + std::to_string(f.asked())) : said("So far: 7.")).took(900, 100), spoken);
     });
-    run_scope run = f.open(run_settings("nightly").limit({.tokens = 2'000 + input + 1'500}).keep_for_last_answer({.tokens = input + 1'450}));
+    run_scope run = f.open(run_settings("nightly")
+                               .limit({.tokens = 2'000 + input + 1'500})
+                               .keep_for_last_answer({.tokens = input + 1'450}));
     const run_result result = f.finish(run);
     CHECK(result.outcome == run_outcome::budget_exhausted);
     CHECK(result.stop == run_stop::budget);
@@ -222,8 +227,11 @@ TEST_CASE("one request that can be paid is the last answer, without the words th
   CHECK(result.text == "As far as I know, 7.");
   CHECK(result.explanation ==
         "run root has " + std::to_string(limit) + " tokens of " + std::to_string(limit) +
-            " left to spend, and a request takes " + std::to_string(input) + " for what was said, and at least 64 for its answer; "
-            "a last answer after that would take at least " + std::to_string(input + 64 + 64) + " more; raise its limit "
+            " left to spend, and a request takes " + std::to_string(input) +
+            " for what was said, and at least 64 for its answer; "
+            "a last answer after that would take at least " +
+            std::to_string(input + 64 + 64) +
+            " more; raise its limit "
             "(run_settings::limit, run_scope::extend); the model was asked to answer with what it had");
   CHECK(f.sent(0)["tool_choice"] == "none");
   CHECK(f.sent(0)["max_completion_tokens"] == 70);
@@ -401,8 +409,9 @@ TEST_CASE("a threshold of the budget is told once, with its numbers") {
   const run_result result = f.finish(run);
   CHECK(result.stop == run_stop::answer);
   CHECK(told == result.warnings);
-  CHECK(told == std::vector<std::string>{"50 % of the budget of run root is spent or set aside: 5,610 of 10,000 tokens",
-                                         "80 % of the budget of run root is spent or set aside: 8,930 of 10,000 tokens"});
+  CHECK(told ==
+        std::vector<std::string>{"50 % of the budget of run root is spent or set aside: 5,610 of 10,000 tokens",
+                                 "80 % of the budget of run root is spent or set aside: 8,930 of 10,000 tokens"});
 }
 
 TEST_CASE("when the working time is over the model answers in the time that was kept") {
@@ -421,7 +430,8 @@ TEST_CASE("when the working time is over the model answers in the time that was 
   CHECK(result.finalised);
   CHECK(result.text == "As far as I know, 7.");
   CHECK(result.turns == 2);
-  CHECK(mentions(result.explanation, "the time of run root was over 1.0 s ago, but for the 2 s kept for its last answer"));
+  CHECK(mentions(result.explanation,
+                 "the time of run root was over 1.0 s ago, but for the 2 s kept for its last answer"));
   CHECK(mentions(f.sent(1).dump(), "the time is over. Answer now"));
 }
 

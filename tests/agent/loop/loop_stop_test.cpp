@@ -25,7 +25,9 @@ using testing::scripted_exchange;
 
 namespace {
 
-said two_calls() { return said("Let me see.").calls("lookup", R"({"key":"a"})", "t1").calls("slow", R"({"key":"b"})", "t2"); }
+said two_calls() {
+  return said("Let me see.").calls("lookup", R"({"key":"a"})", "t1").calls("slow", R"({"key":"b"})", "t2");
+}
 
 /// A tool that takes a minute.
 void add_slow(loop_fixture& f) {
@@ -87,7 +89,8 @@ TEST_CASE("a loop that is stopped while it waits for admission leaves the queue"
   }
 }
 
-TEST_CASE("a loop that is stopped in the middle of its tools leaves a result for each call, and the next request is valid") {
+TEST_CASE(
+    "a loop that is stopped in the middle of its tools leaves a result for each call, and the next request is valid") {
   for (const stopper who : all_stoppers) {
     CAPTURE(static_cast<int>(who));
     loop_fixture f;
@@ -260,7 +263,8 @@ TEST_CASE("a caller's cancellation at each step leaves nothing held, and a conve
 
 namespace {
 
-/// A caller on a context of its own, whose loop runs on the fixture's. All that its listeners and hooks refer to is in its frame.
+/// A caller on a context of its own, whose loop runs on the fixture's. All that its listeners and hooks refer to is in
+/// its frame.
 class caller_elsewhere {
  public:
   caller_elsewhere(loop_fixture& f, run_scope& run) : f_(f), run_(run), context_(std::in_place) {

@@ -13,8 +13,8 @@ TEST_CASE("outcomes and stops have names of their own") {
   for (const run_outcome each : {run_outcome::complete, run_outcome::partial, run_outcome::budget_exhausted}) {
     names.emplace(to_string(each));
   }
-  for (const run_stop each : {run_stop::answer, run_stop::turns, run_stop::budget, run_stop::deadline, run_stop::cut_off,
-                              run_stop::failed, run_stop::cancelled}) {
+  for (const run_stop each : {run_stop::answer, run_stop::turns, run_stop::budget, run_stop::deadline,
+                              run_stop::cut_off, run_stop::failed, run_stop::cancelled}) {
     names.emplace(to_string(each));
   }
   CHECK(names.size() == 10);

@@ -36,7 +36,10 @@ TEST_CASE("the model calls its tools, is told their results, and answers") {
     CAPTURE(to_string(spoken));
     loop_fixture f(spoken);
     f.add_lookup();
-    f.answers(said("Let me see.").calls("lookup", R"({"key":"k1"})", "t1").calls("lookup", R"({"key":"k2"})", "t2").took(100, 20));
+    f.answers(said("Let me see.")
+                  .calls("lookup", R"({"key":"k1"})", "t1")
+                  .calls("lookup", R"({"key":"k2"})", "t2")
+                  .took(100, 20));
     f.answers(said("It is 7.").took(150, 5));
     run_scope run = f.open();
     const run_result result = f.finish(run);
@@ -148,16 +151,18 @@ TEST_CASE("a streamed answer is told as it comes, and tools run when it has ende
   CHECK(result.stop == run_stop::answer);
   CHECK(result.text == "It is");
   CHECK(held_by_tools == 0);
-  CHECK(told == std::vector<std::string>{"1 turn_started", "1 text Let ", "1 text me", "1 usage 10", "1 tool_started lookup",
-                                         "1 tool_finished lookup found", "2 turn_started", "2 text It ", "2 text is",
-                                         "2 usage 10"});
+  CHECK(told == std::vector<std::string>{"1 turn_started", "1 text Let ", "1 text me", "1 usage 10",
+                                         "1 tool_started lookup", "1 tool_finished lookup found", "2 turn_started",
+                                         "2 text It ", "2 text is", "2 usage 10"});
   CHECK(f.idle());
 }
 
 TEST_CASE("an answer that is not streamed is told in one piece") {
   loop_fixture f;
   std::vector<std::string> told;
-  f.how.on_event = [&](const loop_event& what) { told.push_back(std::string(to_string(what.type)) + ":" + std::string(what.text)); };
+  f.how.on_event = [&](const loop_event& what) {
+    told.push_back(std::string(to_string(what.type)) + ":" + std::string(what.text));
+  };
   f.answers(said("It is 7."));
   run_scope run = f.open();
   REQUIRE(f.finish(run).stop == run_stop::answer);
@@ -207,13 +212,14 @@ TEST_CASE("the caller's hooks are called without listeners, too") {
 TEST_CASE("no permit is held while tools run: with one slot, a tool that asks the model gets it") {
   policy one_slot({.slots = 1, .tokens = 100'000});
   loop_fixture f(dialect::openai_chat, one_slot);
-  f.tools.add(lookup_tool(), [&](tool_context& context, const llm::tool_arguments&) -> asio::awaitable<expected<std::string, error>> {
-    llm::request asked("m");
-    asked.user("And you?").limit_output(50);
-    auto answer = co_await f.model.chat(asked, context.run.call_options());
-    if (!answer) co_return unexpected<error>(answer.error().why);
-    co_return answer->text;
-  });
+  f.tools.add(lookup_tool(),
+              [&](tool_context& context, const llm::tool_arguments&) -> asio::awaitable<expected<std::string, error>> {
+                llm::request asked("m");
+                asked.user("And you?").limit_output(50);
+                auto answer = co_await f.model.chat(asked, context.run.call_options());
+                if (!answer) co_return unexpected<error>(answer.error().why);
+                co_return answer->text;
+              });
   f.answers(looks_up("k1"));
   f.answers(said("From within."));
   f.answers(said("Done."));

@@ -25,7 +25,8 @@ class said {
     made.push_back({std::move(name), std::move(arguments), std::move(id)});
     return std::move(*this);
   }
-  /// As OpenAI's chat completions call it: `stop`, `length`, `tool_calls`, `content_filter`; `paused` is Anthropic's alone.
+  /// As OpenAI's chat completions call it: `stop`, `length`, `tool_calls`, `content_filter`; `paused` is Anthropic's
+  /// alone.
   said ends(std::string reason) && {
     finish = std::move(reason);
     return std::move(*this);
@@ -70,7 +71,8 @@ inline std::string messages(const said& what) {
   json content = json::array();
   if (!what.text.empty()) content.push_back({{"type", "text"}, {"text", what.text}});
   for (const auto& each : what.made) {
-    content.push_back({{"type", "tool_use"}, {"id", each.id}, {"name", each.name}, {"input", json::parse(each.arguments)}});
+    content.push_back(
+        {{"type", "tool_use"}, {"id", each.id}, {"name", each.name}, {"input", json::parse(each.arguments)}});
   }
   std::string finish = what.made.empty() ? "end_turn" : "tool_use";
   if (what.finish == "length") finish = "max_tokens";
@@ -101,9 +103,14 @@ inline std::string responses(const said& what) {
                       {"arguments", each.arguments}});
   }
   const bool cut = what.finish == "length";
-  json answer = {{"id", "resp_1"},      {"object", "response"}, {"status", cut ? "incomplete" : "completed"},
-                 {"model", "m"},        {"output", output},
-                 {"usage", {{"input_tokens", what.input}, {"output_tokens", what.output}, {"total_tokens", what.input + what.output}}}};
+  json answer = {
+      {"id", "resp_1"},
+      {"object", "response"},
+      {"status", cut ? "incomplete" : "completed"},
+      {"model", "m"},
+      {"output", output},
+      {"usage",
+       {{"input_tokens", what.input}, {"output_tokens", what.output}, {"total_tokens", what.input + what.output}}}};
   if (cut) answer["incomplete_details"] = {{"reason", "max_output_tokens"}};
   return answer.dump();
 }
@@ -112,7 +119,7 @@ inline std::string responses(const said& what) {
 
 /// The answer as a whole, and as a stream of OpenAI's chat completions.
 inline testing::scripted_exchange plain(const said& what, llm::dialect spoken = llm::dialect::openai_chat) {
-  std::string body = spoken == llm::dialect::openai_chat         ? wire::chat(what)
+  std::string body = spoken == llm::dialect::openai_chat        ? wire::chat(what)
                      : spoken == llm::dialect::openai_responses ? wire::responses(what)
                                                                 : wire::messages(what);
   return testing::scripted_exchange(200).with_header("content-type", "application/json").with_chunk(std::move(body));
@@ -122,7 +129,8 @@ inline std::string event(const nlohmann::ordered_json& delta, const std::string&
   using wire::json;
   const json reason = finish.empty() ? json() : json(finish);
   return "data: " +
-         json{{"id", "c1"}, {"model", "m"}, {"choices", {{{"index", 0}, {"delta", delta}, {"finish_reason", reason}}}}}.dump() +
+         json{{"id", "c1"}, {"model", "m"}, {"choices", {{{"index", 0}, {"delta", delta}, {"finish_reason", reason}}}}}
+             .dump() +
          "\n\n";
 }
 
@@ -142,7 +150,8 @@ inline testing::scripted_exchange streamed(const said& what) {
           {{{"index", i}, {"id", each.id}, {"function", {{"name", each.name}, {"arguments", each.arguments}}}}}}}));
   }
   const std::string finish = !what.finish.empty() ? what.finish : what.made.empty() ? "stop" : "tool_calls";
-  const json usage = {{"choices", json::array()}, {"usage", {{"prompt_tokens", what.input}, {"completion_tokens", what.output}}}};
+  const json usage = {{"choices", json::array()},
+                      {"usage", {{"prompt_tokens", what.input}, {"completion_tokens", what.output}}}};
   return std::move(exchange)
       .with_chunk(event(json::object(), finish))
       .with_chunk("data: " + usage.dump() + "\n\n")

@@ -194,7 +194,8 @@ TEST_CASE("a parent that holds the only place, and a child that needs one: found
   REQUIRE_FALSE(*end.value);
   CHECK(end.value->error().is(errc::refused));
   CHECK(end.value->error().message() ==
-        "would wait for ever: nightly/child needs a run's place, and the only one is held by nightly, which waits for it; "
+        "would wait for ever: nightly/child needs a run's place, and the only one is held by nightly, which waits for "
+        "it; "
         "let those that wait give theirs back meanwhile (run_permit::suspended_while), or raise the pool's slots");
   CHECK(all.pool.held() == 0);
 }
@@ -247,7 +248,8 @@ TEST_CASE("two parents hold the two places, and each has a child that wants one"
   CHECK_FALSE(one.ended);
   all.start(two, all.below(right, 1s));
   REQUIRE(two.value);
-  CHECK(two.value->error().message().find("right/child needs a run's place, and all 2 are held by ") != std::string::npos);
+  CHECK(two.value->error().message().find("right/child needs a run's place, and all 2 are held by ") !=
+        std::string::npos);
   CHECK(two.value->error().message().find("left, which waits for left/child") != std::string::npos);
   CHECK_FALSE(one.ended);
   // Its parent gets that, and ends.
@@ -292,8 +294,9 @@ TEST_CASE("a group whose tasks need places while its owner has the only one") {
     CHECK(all.pool.waiting() == 1);
     all.start(end, tasks.wait());
     REQUIRE(end.value);
-    CHECK(end.value->outcomes[0].error().message().find("root/one needs a run's place, and the only one is held by root, "
-                                                         "which waits for it") != std::string::npos);
+    CHECK(
+        end.value->outcomes[0].error().message().find("root/one needs a run's place, and the only one is held by root, "
+                                                      "which waits for it") != std::string::npos);
     CHECK(end.value->counts.failed == 1);
   }
   SUBCASE("a quorum that the others can meet: nothing is refused") {
@@ -549,9 +552,8 @@ TEST_CASE("cancelled at every step, the places all come back") {
     started<said> second;
     const auto launch = [&](started<said>& into, asio::awaitable<said> work) {
       asio::co_spawn(all.loop, std::move(work),
-                     asio::bind_cancellation_slot(into.cancel.slot(), [&into](std::exception_ptr, const said&) {
-                       into.ended = true;
-                     }));
+                     asio::bind_cancellation_slot(into.cancel.slot(),
+                                                  [&into](std::exception_ptr, const said&) { into.ended = true; }));
     };
     launch(first, all.polite(one, 1s));
     launch(second, all.polite(two, 1s));

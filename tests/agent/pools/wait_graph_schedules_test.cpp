@@ -42,8 +42,8 @@ class place final : public wait_graph::place {
   void refused(error why) noexcept override { told = std::move(why); }
 };
 
-/// A small world as plain data. The reference moves only what can move: a run that waits for nothing ends, which gives its
-/// places back; a waiter is let in where there is room.
+/// A small world as plain data. The reference moves only what can move: a run that waits for nothing ends, which gives
+/// its places back; a waiter is let in where there is room.
 struct model {
   struct run {
     int parent = -1;
@@ -82,9 +82,8 @@ struct model {
     for (const run& each : runs) {
       if (!each.ended && each.awaited && each.parent == which) return true;
     }
-    return std::any_of(groups.begin(), groups.end(), [which](const group& each) {
-      return each.owner == which && each.awaited && each.needed > 0;
-    });
+    return std::any_of(groups.begin(), groups.end(),
+                       [which](const group& each) { return each.owner == which && each.awaited && each.needed > 0; });
   }
   void end(int which) {
     run& ending = runs[at(which)];
@@ -245,7 +244,8 @@ class twins {
     for (int each = 0; each < static_cast<int>(plain_.groups.size()); ++each) {
       model::group& group = plain_.groups[at(each)];
       const int size = members(each);
-      if (group.awaited || size == 0 || plain_.runs[at(group.owner)].ended || plain_.runs[at(group.owner)].wants >= 0) continue;
+      if (group.awaited || size == 0 || plain_.runs[at(group.owner)].ended || plain_.runs[at(group.owner)].wants >= 0)
+        continue;
       group.awaited = true;
       group.needed = below(size) + 1;
       batches_[at(each)]->wait_for(at(group.needed), 0);
@@ -295,7 +295,8 @@ class twins {
 
   /// Takes over what the graph has refused in mid-wait: only where there really was a circle.
   void settle() {
-    const bool any = std::any_of(places_.begin(), places_.end(), [](const spot& each) { return each.in->told.has_value(); });
+    const bool any =
+        std::any_of(places_.begin(), places_.end(), [](const spot& each) { return each.in->told.has_value(); });
     if (any) REQUIRE_FALSE(plain_.can_all_end());
     for (auto each = places_.begin(); each != places_.end();) {
       if (!each->in->told) {

@@ -85,7 +85,8 @@ TEST_CASE("a parent that holds the only place and waits for a child that needs o
   REQUIRE(why);
   CHECK(why->is(errc::refused));
   CHECK(why->message() ==
-        "would wait for ever: nightly/page 7 needs a run's place, and the only one is held by nightly, which waits for it; "
+        "would wait for ever: nightly/page 7 needs a run's place, and the only one is held by nightly, which waits for "
+        "it; "
         "let those that wait give theirs back meanwhile (run_permit::suspended_while), or raise the pool's slots");
 }
 
@@ -148,7 +149,8 @@ TEST_CASE("a child that its parent does not wait for") {
     wait_graph::batch tasks(parent);
     tasks.add(task);
     tasks.wait_for(1, 0);
-    CHECK(contains(wanted.told, "parent/task needs a run's place, and the only one is held by parent, which waits for it"));
+    CHECK(contains(wanted.told,
+                   "parent/task needs a run's place, and the only one is held by parent, which waits for it"));
   }
   SUBCASE("until it waits for another: nothing happens") {
     auto& second = all.run("second", &parent, false);
@@ -172,8 +174,10 @@ TEST_CASE("two roots hold the two places, and a child of each wants one: the sec
   CHECK_FALSE(first.want());
   auto& second = all.in(right_child, pool);
   const auto why = second.want();
-  CHECK(contains(why, "right/child needs a run's place, and all 2 are held by left, which waits for left/child, which needs a "
-                      "place held by right, which waits for it, and right, which waits for it;"));
+  CHECK(
+      contains(why,
+               "right/child needs a run's place, and all 2 are held by left, which waits for left/child, which needs a "
+               "place held by right, which waits for it, and right, which waits for it;"));
   CHECK_FALSE(first.told);
   // Its parent gets that error, and ends: the first one goes on.
   right_child.close();
@@ -192,7 +196,8 @@ TEST_CASE("a circle over two pools, and one over grandchildren") {
     all.held(a, one);
     all.held(b, two);
     CHECK_FALSE(all.in(a, two).want());
-    CHECK(contains(all.in(b, one).want(), "b needs a run's place, and the only one is held by a, which needs a place held by it"));
+    CHECK(contains(all.in(b, one).want(),
+                   "b needs a run's place, and the only one is held by a, which needs a place held by it"));
   }
   SUBCASE("grandchildren") {
     auto& child = all.run("child", &a);
@@ -207,9 +212,10 @@ TEST_CASE("a circle over two pools, and one over grandchildren") {
     all.held(b, two);
     auto& first = all.in(below_a, two);
     CHECK_FALSE(first.want());
-    CHECK(contains(all.in(below_b, one).want(), "b/child/y needs a run's place, and the only one is held by a, which waits for "
-                                                "a/child, which waits for a/child/x, which needs a place held by b, which "
-                                                "waits for b/child, which waits for it"));
+    CHECK(contains(all.in(below_b, one).want(),
+                   "b/child/y needs a run's place, and the only one is held by a, which waits for "
+                   "a/child, which waits for a/child/x, which needs a place held by b, which "
+                   "waits for b/child, which waits for it"));
     CHECK_FALSE(first.told);
   }
 }
@@ -295,7 +301,9 @@ TEST_CASE("a class's ceiling makes a circle of its own") {
   auto& live = all.run("live");
   all.held(parent, pool, sluice::batch);
   all.held(live, pool, interactive);
-  SUBCASE("the same class") { CHECK(contains(all.in(child, pool, sluice::batch).want(), "the only one is held by parent")); }
+  SUBCASE("the same class") {
+    CHECK(contains(all.in(child, pool, sluice::batch).want(), "the only one is held by parent"));
+  }
   SUBCASE("another class") { CHECK_FALSE(all.in(child, pool, interactive).want()); }
 }
 

@@ -38,33 +38,34 @@ TEST_CASE("the body's result comes back, and the run has been left") {
   agent_fixture f;
   SUBCASE("a value") {
     started<expected<int, error>> result;
-    f.start(result, agent::within(f.gate, run_settings("root"), [](run_scope&) -> asio::awaitable<int> { co_return 7; }));
+    f.start(result,
+            agent::within(f.gate, run_settings("root"), [](run_scope&) -> asio::awaitable<int> { co_return 7; }));
     REQUIRE(result.value);
     CHECK(result.value->value() == 7);
   }
   SUBCASE("a result of its own") {
     started<expected<std::string, error>> result;
-    f.start(result, agent::within(f.gate, run_settings("root"),
-                                  [](run_scope& run) -> asio::awaitable<expected<std::string, error>> {
-                                    co_return run.path();
-                                  }));
+    f.start(result, agent::within(
+                        f.gate, run_settings("root"),
+                        [](run_scope& run) -> asio::awaitable<expected<std::string, error>> { co_return run.path(); }));
     REQUIRE(result.value);
     CHECK(result.value->value() == "root");
   }
   SUBCASE("nothing") {
     started<expected<void, error>> result;
-    f.start(result, agent::within(f.gate, run_settings("root"), [](run_scope&) -> asio::awaitable<void> { co_return; }));
+    f.start(result,
+            agent::within(f.gate, run_settings("root"), [](run_scope&) -> asio::awaitable<void> { co_return; }));
     REQUIRE(result.value);
     CHECK(result.value->has_value());
   }
   SUBCASE("a run that cannot be opened") {
     started<expected<int, error>> result;
     bool ran = false;
-    f.start(result, agent::within(f.gate, run_settings("late").until(f.gate.now()),
-                                  [&ran](run_scope&) -> asio::awaitable<int> {
-                                    ran = true;
-                                    co_return 7;
-                                  }));
+    f.start(result,
+            agent::within(f.gate, run_settings("late").until(f.gate.now()), [&ran](run_scope&) -> asio::awaitable<int> {
+              ran = true;
+              co_return 7;
+            }));
     REQUIRE(result.value);
     REQUIRE_FALSE(*result.value);
     CHECK(result.value->error().is(errc::deadline_exceeded));

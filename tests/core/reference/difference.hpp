@@ -44,10 +44,11 @@ inline std::optional<std::string> difference_of_runs(const admission& machine, c
 
 /// All counts.
 inline std::optional<std::string> difference_of_statistics(const sluice::statistics& a, const sluice::statistics& b) {
-  constexpr const char* names[] = {
-      "in_flight", "waiting",   "admitted",   "admitted_after_wait", "rejected", "expired",  "shed",
-      "cancelled", "preempted", "infeasible", "unaffordable",        "retries",  "observed", "reserved", "consumed",
-      "refunded",  "overrun",   "wasted"};
+  constexpr const char* names[] = {"in_flight", "waiting",    "admitted",     "admitted_after_wait",
+                                   "rejected",  "expired",    "shed",         "cancelled",
+                                   "preempted", "infeasible", "unaffordable", "retries",
+                                   "observed",  "reserved",   "consumed",     "refunded",
+                                   "overrun",   "wasted"};
   std::ostringstream text;
   const auto say = [&text](const std::string& name, std::int64_t has, std::int64_t should) {
     if (has != should) text << name << ' ' << has << " should be " << should << "; ";

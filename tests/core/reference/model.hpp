@@ -24,7 +24,8 @@ class reference_model : public learning {
     }
     constraint bound = constraint::none;
     if (const reason why = objection(one, bound); why != reason::none) {
-      const bool by_policy = why == reason::impossible || why == reason::budget_exhausted || why == reason::retry_budget;
+      const bool by_policy =
+          why == reason::impossible || why == reason::budget_exhausted || why == reason::retry_budget;
       if (rules_.observe && by_policy) {
         join(one);
         let_through(one, true);

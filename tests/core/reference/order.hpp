@@ -14,8 +14,8 @@ class order : public accounts {
   using accounts::accounts;
 
  protected:
-  /// The next of a flow: runs that go on, then the rest, then who is late; among them by deadline, the root's age and age.
-  /// Of each run one at a time.
+  /// The next of a flow: runs that go on, then the rest, then who is late; among them by deadline, the root's age and
+  /// age. Of each run one at a time.
   [[nodiscard]] const piece* head_of(const plain_flow& which) const {
     const piece* first = nullptr;
     for (const piece& one : waiting) {
@@ -24,7 +24,8 @@ class order : public accounts {
     }
     return first;
   }
-  [[nodiscard]] static std::tuple<int, instant, std::uint64_t, std::uint64_t, std::uint64_t> place_of(const piece& one) {
+  [[nodiscard]] static std::tuple<int, instant, std::uint64_t, std::uint64_t, std::uint64_t> place_of(
+      const piece& one) {
     const int lane = one.late ? 2 : one.continuing ? 0 : 1;
     return {lane, one.asked.deadline, one.rank, one.asked.deadline == never ? one.turn : 0, one.sequence};
   }

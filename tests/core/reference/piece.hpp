@@ -50,12 +50,12 @@ struct piece {
   std::size_t tenant = 0;
   std::optional<std::size_t> run;
   std::int64_t money = 0;
-  /// The age of its root run, or its own; and whether its task had started something, and had nothing under way, when it
-  /// came.
+  /// The age of its root run, or its own; and whether its task had started something, and had nothing under way, when
+  /// it came.
   std::uint64_t own_rank = 0;
   bool goes_on = false;
-  /// Its place: the same at first. Another one of its root run may have the run's turn; who takes a place behind all later
-  /// on has a number among those who did.
+  /// Its place: the same at first. Another one of its root run may have the run's turn; who takes a place behind all
+  /// later on has a number among those who did.
   std::uint64_t rank = 0;
   bool continuing = false;
   bool behind = false;

@@ -174,8 +174,7 @@ class plain_reports {
     for (std::size_t axis = 0; axis < 4; ++axis) all_[axis].charge(part(what, axis), now);
   }
   void correct(const plain_rates::amounts& reserved, const plain_rates::amounts& used, instant since, instant now) {
-    for (std::size_t axis = 1; axis < 4; ++axis)
-      all_[axis].correct(part(reserved, axis), part(used, axis), since, now);
+    for (std::size_t axis = 1; axis < 4; ++axis) all_[axis].correct(part(reserved, axis), part(used, axis), since, now);
   }
   [[nodiscard]] wide state(instant now) const {
     wide sum = 0;

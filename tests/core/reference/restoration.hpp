@@ -43,8 +43,8 @@ class restoration : public service {
     for (std::size_t c = 0; c < classes(); ++c) {
       if (!rules_.classes[c].elastic.enabled || elastic_[c].next_update() > now_) continue;
       duration oldest{-1};
-      const bool above_runs = std::any_of(holding.begin(), holding.end(),
-                                          [&](const piece& one) { return above(one.workload(), c); });
+      const bool above_runs =
+          std::any_of(holding.begin(), holding.end(), [&](const piece& one) { return above(one.workload(), c); });
       for (std::size_t other = 0; other < classes(); ++other) {
         const piece* const head = next_of(other);
         if (head != nullptr && above(other, c)) oldest = std::max(oldest, now_ - head->arrived);
@@ -58,7 +58,6 @@ class restoration : public service {
   }
 
  private:
-
   void note_lack() {
     const sums now = add_up();
     const auto needs = [&now](std::size_t c) { return now.need[c].slots != 0 || now.need[c].tokens != 0; };

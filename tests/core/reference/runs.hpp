@@ -20,9 +20,7 @@ using plain_amounts = std::array<wide, budget_axis_count>;
 inline plain_amounts amounts_of(const run_limits& some) {
   return {some.tokens, some.calls, some.tool_calls, some.money};
 }
-inline plain_amounts amounts_of(const spending& some) {
-  return {some.tokens, some.calls, some.tool_calls, some.money};
-}
+inline plain_amounts amounts_of(const spending& some) { return {some.tokens, some.calls, some.tool_calls, some.money}; }
 
 struct plain_run {
   run_id id{};

@@ -36,7 +36,8 @@ class service : public order {
     out.push_back(told);
   }
 
-  /// It runs all the same, because the policy only observes, and holds nothing. What would have been refused counts as no try.
+  /// It runs all the same, because the policy only observes, and holds nothing. What would have been refused counts as
+  /// no try.
   void let_through(piece one, bool refused) {
     if (find(waiting, one.asked.tag) != nullptr) one = dequeue(one.asked.tag);
     if (!refused) count_attempt(one);
@@ -206,8 +207,7 @@ class service : public order {
                                  reports_.first_short(charge, now_) == rate_axis::none;
         if (fits && let_through) return {head, blocked};
         if (fits)
-          rate_wake_ =
-              std::min(rate_wake_, std::max(rates_.earliest(charge, now_), reports_.earliest(charge, now_)));
+          rate_wake_ = std::min(rate_wake_, std::max(rates_.earliest(charge, now_), reports_.earliest(charge, now_)));
         if (!fits && bound != constraint::pool_slots && bound != constraint::pool_tokens) continue;
         note_adaptive_bound(now, c);
         if (!blocked && !may_be_passed(*head)) return {};

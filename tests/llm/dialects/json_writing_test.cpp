@@ -24,9 +24,8 @@ std::string reference(const json_value& value) {
 }  // namespace
 
 TEST_CASE("every kind of value, in the order of its members") {
-  for (const char* const same :
-       {"null", "true", "false", "0", "-1", "12", "0.5", "1e+30", "-0.0", "\"\"", "[]", "{}", "[[]]", "[{},{}]",
-        R"({"b":1,"a":[2,"x",null,{"d":{}}],"":false})"}) {
+  for (const char* const same : {"null", "true", "false", "0", "-1", "12", "0.5", "1e+30", "-0.0", "\"\"", "[]", "{}",
+                                 "[[]]", "[{},{}]", R"({"b":1,"a":[2,"x",null,{"d":{}}],"":false})"}) {
     CHECK(written(parse_json(same).value()) == same);
   }
   CHECK(written(std::numeric_limits<std::int64_t>::min()) == "-9223372036854775808");
@@ -75,7 +74,8 @@ TEST_CASE("what is no UTF-8 is replaced, one for each sequence that breaks off")
 TEST_CASE("the text is the one that the library for JSON writes") {
   // Bytes that make and break sequences, often.
   constexpr std::string_view letters(
-      "a ~\"\\/\n\x01\x1F\x7F\x00\x80\x8F\x90\x9F\xA0\xBF\xC1\xC2\xDF\xE0\xE1\xEC\xED\xEE\xEF\xF0\xF1\xF3\xF4\xF5\xFF", 32);
+      "a ~\"\\/\n\x01\x1F\x7F\x00\x80\x8F\x90\x9F\xA0\xBF\xC1\xC2\xDF\xE0\xE1\xEC\xED\xEE\xEF\xF0\xF1\xF3\xF4\xF5\xFF",
+      32);
   std::mt19937 random(7);
   for (int round = 0; round < 20'000; ++round) {
     std::string bytes(random() % 24, ' ');

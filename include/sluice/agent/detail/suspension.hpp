@@ -1,5 +1,6 @@
 /// \file
-/// `run_permit::suspended_while`: work during which a run's place is given back. Not for users; included by run_pool.hpp.
+/// `run_permit::suspended_while`: work during which a run's place is given back. Not for users; included by
+/// run_pool.hpp.
 #pragma once
 
 #include <sluice/agent/run_pool.hpp>

@@ -24,8 +24,8 @@ class task_set {
   task_set& operator=(const task_set&) = delete;
   virtual ~task_set() = default;
 
-  /// Lets `work` run from the next turn of the strand on, and gives its number, from 0 up. What it throws is dropped, so
-  /// catch it inside. False, and `work` is destroyed without having begun, when the run was cancelled or closed.
+  /// Lets `work` run from the next turn of the strand on, and gives its number, from 0 up. What it throws is dropped,
+  /// so catch it inside. False, and `work` is destroyed without having begun, when the run was cancelled or closed.
   virtual bool start(asio::awaitable<void> work) = 0;
 
   /// How many were started, and how many of those have not ended.
@@ -46,8 +46,8 @@ class task_set {
     /// The caller was cancelled. The next `changed` waits again: it is not interrupted twice.
     cancelled,
   };
-  /// Waits for something to have changed. One waiter at a time. Never throws: a cancelled caller gets `cancelled`, since it has
-  /// tasks to wait for first. `or_idle` off: also while nothing runs, for `notify`.
+  /// Waits for something to have changed. One waiter at a time. Never throws: a cancelled caller gets `cancelled`,
+  /// since it has tasks to wait for first. `or_idle` off: also while nothing runs, for `notify`.
   [[nodiscard]] virtual asio::awaitable<change> changed(instant until, bool or_idle = true) = 0;
   virtual void notify() noexcept = 0;
 

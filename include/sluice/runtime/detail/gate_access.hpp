@@ -43,7 +43,8 @@ void cancel(gate& where, waiter& who) noexcept;
 /// Whether completions on `executor` may be batched with the gate's own.
 [[nodiscard]] bool is_home(const gate& where, const asio::any_io_executor& executor) noexcept;
 
-/// The executor of handlers that have none of their own. Throws `asio::execution::bad_executor` when its context is gone.
+/// The executor of handlers that have none of their own. Throws `asio::execution::bad_executor` when its context is
+/// gone.
 [[nodiscard]] asio::any_io_executor home_executor(const gate& where);
 
 /// Tells the gate that a waiter which it sent to another executor has been delivered or dropped there.

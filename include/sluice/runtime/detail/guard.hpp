@@ -26,8 +26,8 @@
 
 namespace sluice::detail {
 
-/// Cancels work that runs on a strand of its own. The work, its cancellation signal and every emission share the strand, so
-/// that a cancellation from any thread meets no race; it must come after the work has been spawned.
+/// Cancels work that runs on a strand of its own. The work, its cancellation signal and every emission share the
+/// strand, so that a cancellation from any thread meets no race; it must come after the work has been spawned.
 class stop_source : public std::enable_shared_from_this<stop_source> {
  public:
   using strand = asio::strand<asio::any_io_executor>;
@@ -73,7 +73,8 @@ class guarded_scope {
   const std::shared_ptr<stop_source>& stop_;
 };
 
-/// The work, under guard from its first step on the strand to its last: a preemption that came before could not reach it.
+/// The work, under guard from its first step on the strand to its last: a preemption that came before could not reach
+/// it.
 template <typename T>
 asio::awaitable<T> guarded_work(gate& where, core::request_id id, std::shared_ptr<stop_source> stop,
                                 asio::awaitable<T> work) {

@@ -122,7 +122,8 @@ template <typename Executor>
   }
 }
 
-/// A waiter with its handler. `Home`: the handler's executor is the gate's own, which then keeps one work guard for all.
+/// A waiter with its handler. `Home`: the handler's executor is the gate's own, which then keeps one work guard for
+/// all.
 template <typename Handler, bool Home>
 class admit_operation final : public waiter {
   using executor_type = asio::associated_executor_t<Handler, asio::any_io_executor>;
@@ -182,8 +183,8 @@ class admit_operation final : public waiter {
     }
   }
 
-  // The pieces of a coroutine lie apart, each pointing at the next; one by one they would be waited for. A handler's first
-  // word is most often the address of what it will use first. What was asked for lies in the frame that waits.
+  // The pieces of a coroutine lie apart, each pointing at the next; one by one they would be waited for. A handler's
+  // first word is most often the address of what it will use first. What was asked for lies in the frame that waits.
   void approach() const noexcept {
     if constexpr (Home && sizeof(Handler) >= sizeof(void*)) {
       const void* first = nullptr;
@@ -234,7 +235,8 @@ struct initiate_admit {
     struct none {};
     if constexpr (std::is_same_v<asio::associated_executor_t<handler_type, none>, none>) {
       const auto executor = home_executor(*where);
-      admit_operation<handler_type, true>::start(*where, handler_type(std::forward<Handler>(handler)), executor, what, near);
+      admit_operation<handler_type, true>::start(*where, handler_type(std::forward<Handler>(handler)), executor, what,
+                                                 near);
     } else {
       const auto executor = asio::get_associated_executor(handler);
       handler_type own(std::forward<Handler>(handler));
