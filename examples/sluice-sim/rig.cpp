@@ -86,6 +86,7 @@ void rig::carry_out() {
               carry_out();
             });
             break;
+          case effect::kind::stop:
           case effect::kind::budget_threshold: break;
         }
       }

@@ -66,6 +66,8 @@ void admission::set_stoppable(request_id id, bool stoppable, instant now, effect
   log_ == nullptr ? call() : logged(events::set_stoppable{id, stoppable}, now, out, call);
 }
 bool admission::could_be_preempted(request_id id) const noexcept { return state_->could_be_preempted(id); }
+bool admission::could_be_stopped(request_id id) const noexcept { return state_->could_be_stopped(id); }
+bool admission::in_closed_run(request_id id) const noexcept { return state_->in_closed_run(id); }
 expected<void, error> admission::reconfigure(policy next, instant now, effects& out) {
   if (log_ == nullptr) return state_->reconfigure(std::move(next), now, out);
   const auto shared = std::make_shared<const policy>(std::move(next));

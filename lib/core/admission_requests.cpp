@@ -140,6 +140,8 @@ void admission::state::add_detail(std::uint32_t index, const request& what, cons
   const bool goes_on = as.run != no_run && !runs_.under_way(as.run);
   made.rank = goes_on ? runs_.root_rank(as.run) : tickets_[index].sequence;
   made.continuing = goes_on && runs_.started(as.run);
+  made.in_tree = false;
+  if (as.run != no_run) join_tree(index);
   tenants_.use(as.tenant);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace sluice::core {
 
@@ -39,15 +40,7 @@ bool admission::state::close_run(run_id id, instant now, effects& out) {
   const std::uint32_t node = runs_.find_open(id);
   if (node == no_run) return false;
   advance(now);
-  const auto belongs = [this, node](std::uint32_t run) {
-    while (run != no_run && run != node) run = runs_[run].parent;
-    return run == node;
-  };
-  for (std::uint32_t index = 0; index < tickets_.size() && !queue_.empty(); ++index) {
-    const ticket& each = tickets_[index];
-    if (each.state != ticket::phase::waiting || !each.detailed || !belongs(detail_of(index).run)) continue;
-    reject_waiter(index, reason::unknown_run, constraint::none, out);
-  }
+  end_requests_of(node, out);
   // Whoever waits for this run to be able to pay is a part of it, and gone; those above may get back what was carved
   // out.
   runs_.close(id);
@@ -55,6 +48,57 @@ bool admission::state::close_run(run_id id, instant now, effects& out) {
   unpark_eased(out);
   settle(out);
   return true;
+}
+
+void admission::state::end_requests_of(std::uint32_t node, effects& out) {
+  if (runs_.requests(node) == 0 && runs_[node].children == 0) return;
+  const auto belongs = [this, node](std::uint32_t run) {
+    while (run != no_run && run != node) run = runs_[run].parent;
+    return run == node;
+  };
+  const std::uint32_t newest = runs_.newest_in_tree(node);
+  for (std::uint32_t index = newest; index != nowhere; index = detail_of(index).older) {
+    if (tickets_[index].state != ticket::phase::holding || !belongs(detail_of(index).run)) continue;
+    out.list.push_back({effect::kind::stop, 0, id_of(index), tickets_[index].tag, {}});
+  }
+  for (std::uint32_t index = newest; index != nowhere; index = next_in_tree_) {
+    // What a rejection eases may be the end of others.
+    next_in_tree_ = detail_of(index).older;
+    if (tickets_[index].state != ticket::phase::waiting || !belongs(detail_of(index).run)) continue;
+    reject_waiter(index, reason::unknown_run, constraint::none, out);
+  }
+  next_in_tree_ = nowhere;
+}
+
+void admission::state::join_tree(std::uint32_t index) noexcept {
+  detail& more = detail_of(index);
+  std::uint32_t& newest = runs_.newest_in_tree(more.run);
+  more.in_tree = true;
+  more.newer = nowhere;
+  more.older = newest;
+  if (newest != nowhere) detail_of(newest).newer = index;
+  newest = index;
+  ++runs_.requests(more.run);
+}
+
+void admission::state::leave_tree(std::uint32_t index) noexcept {
+  detail& more = detail_of(index);
+  if (!std::exchange(more.in_tree, false)) return;
+  if (next_in_tree_ == index) next_in_tree_ = more.older;
+  if (more.older != nowhere) detail_of(more.older).newer = more.newer;
+  (more.newer != nowhere ? detail_of(more.newer).older : runs_.newest_in_tree(more.run)) = more.older;
+  --runs_.requests(more.run);
+}
+
+bool admission::state::could_be_stopped(request_id id) const noexcept {
+  return could_be_preempted(id) ||
+         (is(id, ticket::phase::holding) && tickets_[id.index].detailed && detail_of(id.index).in_tree);
+}
+
+bool admission::state::in_closed_run(request_id id) const noexcept {
+  if (!is(id, ticket::phase::holding) || !tickets_[id.index].detailed) return false;
+  const detail& more = detail_of(id.index);
+  return more.in_tree && !runs_.chargeable(more.run);
 }
 
 void admission::state::flush_thresholds(effects& out) {
@@ -80,6 +124,8 @@ budget_verdict admission::state::pay(std::uint32_t index) noexcept {
 
 void admission::state::settle_price(std::uint32_t index, const spending& used, effects& out) {
   if (!tickets_[index].detailed) return;
+  // First: its run may be known no longer afterwards.
+  leave_tree(index);
   detail& more = detail_of(index);
   if (!more.paid) return;
   more.paid = false;

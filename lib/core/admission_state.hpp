@@ -65,6 +65,8 @@ class admission::state {
   expected<void, charge_refusal> charge_run(run_id id, const spending& what, instant now, effects& out);
   [[nodiscard]] bool thresholds_untold() const noexcept { return !pending_.empty(); }
   bool close_run(run_id id, instant now, effects& out);
+  [[nodiscard]] bool could_be_stopped(request_id id) const noexcept;
+  [[nodiscard]] bool in_closed_run(request_id id) const noexcept;
 
   [[nodiscard]] std::optional<run_balance> balance(run_id id) const { return runs_.balance(id); }
   [[nodiscard]] sluice::statistics statistics() const;
@@ -217,6 +219,11 @@ class admission::state {
 
   // Runs.
   void flush_thresholds(effects& out);
+  /// What a run that is about to be closed, and the runs below it, have waiting and running.
+  void end_requests_of(std::uint32_t node, effects& out);
+  void join_tree(std::uint32_t index) noexcept;
+  /// Harmless when it is in none.
+  void leave_tree(std::uint32_t index) noexcept;
   void keep_thresholds() { pending_.insert(pending_.end(), runs_.crossings().begin(), runs_.crossings().end()); }
   /// Sets the price of a request aside, or tells what is in the way.
   [[nodiscard]] budget_verdict pay(std::uint32_t index) noexcept;
@@ -368,6 +375,8 @@ class admission::state {
   std::array<habit, max_workloads> habits_{};
   explain_ring records_;
   std::vector<budget_crossing> pending_;
+  /// While the requests of a run are ended: the one after this.
+  std::uint32_t next_in_tree_ = nowhere;
 
   /// The head that waits for room in the pool, how many have passed it, and since when it has been that head.
   request_id blocked_{};

@@ -236,11 +236,13 @@ std::uint32_t budget::find_open(run_id id) const noexcept {
 
 std::uint32_t budget::find(run_id id) const noexcept {
   const std::uint32_t found = find_open(id);
-  if (found == no_run || nodes_[found].top->closed_kept == 0) return found;
-  for (std::uint32_t at = found; at != no_run; at = nodes_[at].parent) {
-    if (!nodes_[at].open) return no_run;
-  }
-  return found;
+  return found != no_run && chargeable(found) ? found : no_run;
+}
+
+bool budget::chargeable(std::uint32_t node) const noexcept {
+  if (nodes_[node].top->closed_kept == 0) return true;
+  while (node != no_run && nodes_[node].open) node = nodes_[node].parent;
+  return node == no_run;
 }
 
 std::optional<run_balance> budget::balance(run_id id) const noexcept {

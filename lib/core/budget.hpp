@@ -78,6 +78,9 @@ struct run_node {
   std::uint32_t parent = no_run;
   /// For whoever uses the tree: the lane of those that wait for this run to be able to pay. `no_run` when it opens.
   std::uint32_t parked = no_run;
+  /// The same: requests of its own, and of a root the newest request in its tree. `no_run` when it opens.
+  std::uint32_t requests = 0;
+  std::uint32_t newest = no_run;
   /// Runs right below it that are still kept, and reservations of its own that have not ended.
   std::uint32_t children = 0;
   std::uint32_t in_flight = 0;
@@ -175,6 +178,11 @@ class budget {
     return above == nullptr ? no_run : above->index;
   }
   [[nodiscard]] std::uint32_t& parked(std::uint32_t node) noexcept { return nodes_[node].parked; }
+  [[nodiscard]] std::uint32_t& requests(std::uint32_t node) noexcept { return nodes_[node].requests; }
+  [[nodiscard]] std::uint32_t& newest_in_tree(std::uint32_t node) noexcept { return nodes_[node].top->newest; }
+  /// Whether a run that is kept may still be charged: it and all above it are open. O(1) while no run of its tree is
+  /// closed and kept.
+  [[nodiscard]] bool chargeable(std::uint32_t node) const noexcept;
 
   /// How many runs are kept, closed ones included.
   [[nodiscard]] std::size_t size() const noexcept { return kept_; }

@@ -27,7 +27,7 @@ class effect_codec {
     bytes_.byte(head, "an effect");
     if constexpr (Stream::reads) {
       each = {};
-      if ((head & 7U) > static_cast<unsigned>(effect::kind::budget_threshold)) return bytes_.fail("an effect");
+      if ((head & 7U) > static_cast<unsigned>(effect::kind::stop)) return bytes_.fail("an effect");
       each.what = static_cast<effect::kind>(head & 7U);
     }
     if ((head & raw_bit) != 0) {
@@ -56,8 +56,8 @@ class effect_codec {
 
   [[nodiscard]] std::uint8_t head_of(const effect& each, std::uint32_t place) const noexcept {
     auto head = static_cast<std::uint8_t>(each.what);
-    const bool about_request =
-        each.what == effect::kind::granted || each.what == effect::kind::rejected || each.what == effect::kind::preempt;
+    const bool about_request = each.what == effect::kind::granted || each.what == effect::kind::rejected ||
+                               each.what == effect::kind::preempt || each.what == effect::kind::stop;
     const std::uint32_t detail = each.what == effect::kind::rejected ? place : 0;
     const bool usual = about_request ? each.at == instant{} && each.detail == detail
                        : each.what == effect::kind::wake_at
@@ -78,6 +78,7 @@ class effect_codec {
       case effect::kind::granted:
       case effect::kind::rejected:
       case effect::kind::preempt:
+      case effect::kind::stop:
         if constexpr (Stream::reads) each.detail = each.what == effect::kind::rejected ? place : 0;
         if ((head & known_id_bit) == 0)
           memory_.id(each.id);

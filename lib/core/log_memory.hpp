@@ -17,7 +17,7 @@
 namespace sluice::core {
 
 inline constexpr char log_magic[] = {'\x89', 's', 'l', 'u', 'i', 'c', 'e', '\n'};
-inline constexpr std::uint8_t log_version = 3;
+inline constexpr std::uint8_t log_version = 4;
 /// In the place of an event's first byte: the log ends here.
 inline constexpr std::uint8_t log_end = 31;
 /// Further than any instant of a machine: 146 years.

@@ -32,6 +32,7 @@ std::string words(const effect& what, const effects& of) {
   switch (what.what) {
     case effect::kind::granted: return "granted " + whom;
     case effect::kind::preempt: return "preempt " + whom;
+    case effect::kind::stop: return "stop " + whom;
     case effect::kind::wake_at: return "wake at " + nanoseconds(what.at);
     case effect::kind::budget_threshold:
       return "a run has spent " + number(std::uint64_t{what.detail}) + " % (tag " + number(what.tag) + ')';

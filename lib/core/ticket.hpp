@@ -59,10 +59,14 @@ struct alignas(64) detail {
   std::uint32_t parked_at = 0xffff'ffff;
   /// The next free cell.
   std::uint32_t link = 0;
+  /// Neighbours among the requests of its tree of runs, while it is one of them.
+  std::uint32_t newer = 0xffff'ffff;
+  std::uint32_t older = 0xffff'ffff;
   bool continuing = false;
   bool finalising = false;
   /// Whether its price has been set aside.
   bool paid = false;
+  bool in_tree = false;
 };
 static_assert(sizeof(detail) == 64);
 

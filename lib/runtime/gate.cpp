@@ -102,7 +102,11 @@ void gate::apply(aftermath& left) {
         break;
       }
       case core::effect::kind::preempt:
-        if (auto& stop = stops_[each.id.index]) left.add(stop);
+        if (auto& stop = stops_[each.id.index]) left.add(stop, stop_cause::preempted);
+        break;
+      case core::effect::kind::stop:
+        if (each.id.index >= stops_.size()) break;
+        if (auto& stop = stops_[each.id.index]) left.add(stop, stop_cause::run_closed);
         break;
       case core::effect::kind::budget_threshold:
         if (listeners_.note(each.run(), each.detail)) start_telling(left);
@@ -225,6 +229,16 @@ void finish(gate& where, core::request_id id, core::ending how, const std::optio
   where.finish(id, how, used);
 }
 
+void gate::finish_signalled(core::request_id id, core::ending how, const std::optional<usage>& used) noexcept {
+  std::shared_ptr<stoppable> gone;
+  std::unique_lock lock(mutex_);
+  gone.swap(stops_[id.index]);
+  // Work that is settled has come to its end in spite of it.
+  const bool settled = how == core::ending::released && used;
+  if (!settled && gone && gone->stopped() == stop_cause::preempted) how = core::ending::preempted;
+  finish_among_others(std::move(lock), id, how, used);
+}
+
 void gate::finish_among_others(std::unique_lock<brief_mutex> lock, core::request_id id, core::ending how,
                                const std::optional<usage>& used) noexcept {
   aftermath left(*this);
@@ -289,33 +303,61 @@ void gate::tick(instant now) noexcept {
 std::optional<rejection> gate::refuse_if_abandoned(const core::request& what) const {
   const std::lock_guard lock(mutex_);
   if (alive_) return std::nullopt;
-  decision closed;
-  closed.outcome = outcome::rejected;
-  closed.reason = reason::closed;
-  closed.workload = what.workload;
-  closed.revision = core_.current_policy().revision;
-  closed.asked = what.cost;
-  closed.deadline = what.deadline;
-  closed.at = core_.now();
-  return refusal(closed);
+  return refusal(what, reason::closed);
 }
 
-void gate::begin_guard(core::request_id id, const std::shared_ptr<stop_source>& stop) {
+rejection gate::refuse_in_closed_run(const core::request& what) const {
+  const std::lock_guard lock(mutex_);
+  return refusal(what, reason::unknown_run);
+}
+
+rejection gate::refusal(const core::request& what, reason why) const {
+  decision said;
+  said.outcome = outcome::rejected;
+  said.reason = why;
+  said.workload = what.workload;
+  said.revision = core_.current_policy().revision;
+  said.asked = what.cost;
+  said.deadline = what.deadline;
+  said.at = core_.now();
+  return refusal(said);
+}
+
+std::shared_ptr<stoppable> gate::set_stop(core::request_id id, const std::shared_ptr<stoppable>& stop,
+                                          aftermath& left) {
+  if (stops_.size() <= id.index) stops_.resize(std::size_t{id.index} + 1);
+  std::shared_ptr<stoppable> former = std::exchange(stops_[id.index], stop);
+  core_.set_stoppable(id, true, clock(), effects_);
+  if (core_.in_closed_run(id)) left.add(stop, stop_cause::run_closed);
+  apply(left);
+  return former;
+}
+
+void gate::begin_guard(core::request_id id, const std::shared_ptr<stoppable>& stop) {
+  // What it takes the place of, if anything: not to be freed under the mutex.
+  std::shared_ptr<stoppable> former;
   aftermath left(*this);
   {
     const std::lock_guard lock(mutex_);
-    watch_context(stop->context());
-    if (stops_.size() <= id.index) stops_.resize(std::size_t{id.index} + 1);
-    stops_[id.index] = stop;
+    watch_context(*stop->context());
     ++busy_;
-    core_.set_stoppable(id, true, clock(), effects_);
-    apply(left);
+    former = set_stop(id, stop, left);
   }
   left.carry_out();
 }
 
-void gate::end_guard(core::request_id id, const stop_source& stop) noexcept {
-  std::shared_ptr<stop_source> gone;
+void gate::stop_by(core::request_id id, const std::shared_ptr<stoppable>& stop) {
+  std::shared_ptr<stoppable> former;
+  aftermath left(*this);
+  {
+    const std::lock_guard lock(mutex_);
+    former = set_stop(id, stop, left);
+  }
+  left.carry_out();
+}
+
+void gate::end_guard(core::request_id id, const stoppable& stop) noexcept {
+  std::shared_ptr<stoppable> gone;
   aftermath left(*this);
   {
     const std::lock_guard lock(mutex_);
@@ -344,9 +386,15 @@ void gate::let_go() noexcept {
   left.carry_out();
 }
 
-bool gate::could_be_preempted(core::request_id id) const noexcept {
+stop_cause gate::stopped(core::request_id id) const noexcept {
   const std::lock_guard lock(mutex_);
-  return core_.could_be_preempted(id);
+  const bool known = id.index < stops_.size() && stops_[id.index];
+  return known ? stops_[id.index]->stopped() : stop_cause::none;
+}
+
+bool gate::could_be_stopped(core::request_id id) const noexcept {
+  const std::lock_guard lock(mutex_);
+  return core_.could_be_stopped(id);
 }
 
 drain_result gate::observe_idle(std::shared_ptr<idle_observer> who) {

@@ -112,6 +112,7 @@ class policy_arm final : public arm {
             break;
           case core::effect::kind::preempt: out.push_back({arm_action::kind::stop, whom, reason::none}); break;
           case core::effect::kind::wake_at: wake_ = each.at; break;
+          case core::effect::kind::stop:
           case core::effect::kind::budget_threshold: break;
         }
       }

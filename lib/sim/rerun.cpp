@@ -321,6 +321,8 @@ class second_life {
           wanted_ = each.at;
           if (each.at != never) plan_at(each.at, order_of_tick(each.at), step::tick, lives_.size());
           break;
+        // How long it took until it had stopped is what was recorded.
+        case core::effect::kind::stop:
         case core::effect::kind::budget_threshold: break;
       }
     }

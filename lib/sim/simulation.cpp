@@ -115,6 +115,7 @@ class simulation::state {
         case core::effect::kind::granted: granted(one); break;
         case core::effect::kind::rejected: rejected(one, out.decisions.at(one.detail)); break;
         case core::effect::kind::preempt: preempt(one); break;
+        case core::effect::kind::stop:
         case core::effect::kind::wake_at: wake(one.at); break;
         case core::effect::kind::budget_threshold: break;
       }

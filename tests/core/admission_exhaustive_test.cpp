@@ -92,5 +92,6 @@ TEST_CASE("every interleaving in a small world keeps the invariants and answers 
   }
   CHECK(exercised::of(seen_in_all.effects, effect::kind::preempt) > 0);
   CHECK(exercised::of(seen_in_all.effects, effect::kind::budget_threshold) > 0);
+  CHECK(exercised::of(seen_in_all.effects, effect::kind::stop) > 0);
   CHECK(most_waiting == 3);
 }

@@ -69,8 +69,9 @@ TEST_CASE("long runs from fixed seeds agree with the reference model") {
   MESSAGE(played << " events: " << exercised::of(all.effects, effect::kind::granted) << " granted, "
                  << exercised::of(all.effects, effect::kind::rejected) << " rejected, "
                  << exercised::of(all.effects, effect::kind::preempt) << " preempted, "
-                 << exercised::of(all.effects, effect::kind::budget_threshold) << " thresholds of budgets; "
-                 << all.foretold << " foretold, " << all.passed << " of them otherwise than it came");
+                 << exercised::of(all.effects, effect::kind::budget_threshold) << " thresholds of budgets, "
+                 << exercised::of(all.effects, effect::kind::stop) << " stopped with their run; " << all.foretold
+                 << " foretold, " << all.passed << " of them otherwise than it came");
   CHECK(played >= seeds * events);
   for (std::size_t kind = 0; kind < all.events.size(); ++kind) {
     INFO("event " << kind);

@@ -51,7 +51,7 @@ class busy_machine {
 
   admission machine;
   /// How often each effect came, by kind, and rejections by reason.
-  std::vector<std::uint64_t> seen = std::vector<std::uint64_t>(5);
+  std::vector<std::uint64_t> seen = std::vector<std::uint64_t>(static_cast<std::size_t>(effect::kind::stop) + 1);
   std::vector<std::uint64_t> rejected_for = std::vector<std::uint64_t>(16);
 
   void step() {

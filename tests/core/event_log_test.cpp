@@ -235,6 +235,7 @@ TEST_CASE("effects come back in order, with the decisions behind them") {
   out.list.push_back({effect::kind::wake_at, 0, {}, 0, never});
   out.list.push_back({effect::kind::budget_threshold, 95, {5, 6}, 77, {}});
   out.list.push_back({effect::kind::rejected, 1, {}, 14, {}});
+  out.list.push_back({effect::kind::stop, 0, {8, 3}, 15, {}});
   // What no machine does yet is kept all the same.
   out.list.push_back({effect::kind::wake_at, 5, {6, 7}, 8, at(9s)});
   decision full;
@@ -313,8 +314,8 @@ TEST_CASE("what is not a log is told where and why") {
   CHECK(message_of("id,class,arrival_ms\n") == "event log: byte 0: expected the beginning of an event log");
   CHECK(message_of("\x89slu") == "event log: byte 4: expected the beginning of an event log");
   std::string other = log;
-  other[8] = 2;
-  CHECK(message_of(other) == "event log: byte 8: expected version 3, not 2");
+  other[8] = 3;
+  CHECK(message_of(other) == "event log: byte 8: expected version 4, not 3");
   other = log;
   other[9] = 7;
   CHECK(message_of(other) == "event log: byte 10: expected yes or no");

@@ -204,6 +204,7 @@ class logged_gate {
       switch (one.what) {
         case effect::kind::granted: text += "granted " + name; break;
         case effect::kind::preempt: text += "preempt " + name; break;
+        case effect::kind::stop: text += "stop " + name; break;
         case effect::kind::rejected:
           last = out.decisions.at(one.detail);
           text += "rejected " + name + " (" + std::string(to_string(last.reason)) + ")";

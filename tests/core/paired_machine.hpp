@@ -260,7 +260,9 @@ class paired_machine {
     effects_.clear();
     const event_result got = apply(machine_, one, effects_);
     for (const effect& each : effects_.list) {
-      if (each.what == effect::kind::rejected || each.what == effect::kind::granted) model_.named.push_back(each.tag);
+      const bool in_no_order =
+          each.what == effect::kind::rejected || each.what == effect::kind::granted || each.what == effect::kind::stop;
+      if (in_no_order) model_.named.push_back(each.tag);
     }
     ++seen_.events[one.what.index()];
     last_ = one;
@@ -294,7 +296,7 @@ class paired_machine {
       ++granted_;
       resolve(one.tag);
     } else if (one.id != id_of(one.tag)) {
-      trouble_ = "preempt names another request";
+      trouble_ = "an effect names another request";
     }
     return mine;
   }

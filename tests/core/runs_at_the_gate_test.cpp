@@ -29,7 +29,7 @@ TEST_CASE("what a carved run did not spend is there for others when its last wor
   CHECK(gate.arrive("last", {.tokens = 10}, interactive, {.run = "part"}) ==
         "budget at 50 %, budget at 80 %, granted last");
   CHECK(gate.arrive("waits", {.tokens = 60}, interactive, {.run = "root"}) == "-");
-  CHECK(gate.close_run("part") == "-");
+  CHECK(gate.close_run("part") == "stop last");
   CHECK(gate.finish("last", usage{10, 0}) == "granted waits");
 }
 

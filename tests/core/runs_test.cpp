@@ -192,7 +192,7 @@ TEST_CASE("closing a run tells those of it that wait, and only those; nothing mo
   CHECK(gate.arrive("running", {.tokens = 10}, interactive, {.run = "child"}) == "granted running");
   CHECK(gate.arrive("w", {}, interactive, {.run = "child"}) == "-");
   CHECK(gate.arrive("other", {}) == "-");
-  CHECK(gate.close_run("child") == "rejected w (unknown_run)");
+  CHECK(gate.close_run("child") == "stop running, rejected w (unknown_run)");
   CHECK(gate.arrive("late", {}, interactive, {.run = "child"}) == "rejected late (unknown_run)");
   CHECK(gate.finish("running", usage{7, 0}) == "granted other");
   CHECK(gate.balance("root").spent.tokens == 7);

@@ -40,6 +40,8 @@ struct effect {
     /// A run has spent or set aside `detail` percent of its budget; `tag` is the run's, and `run()` names it. Once for
     /// each of 50, 80, 95, 100.
     budget_threshold,
+    /// The run of `id`, which holds capacity, was closed: its work is to be stopped. It ends as usual.
+    stop,
   };
   kind what{};
   std::uint32_t detail = 0;
@@ -131,6 +133,10 @@ class admission {
   /// Whether `set_stoppable(id, true)` would make a difference: its class is preemptible, and it has not been preempted
   /// too often.
   [[nodiscard]] bool could_be_preempted(request_id id) const noexcept;
+  /// Whether the work of a granted request may have to be stopped: it could be preempted, or is in a run.
+  [[nodiscard]] bool could_be_stopped(request_id id) const noexcept;
+  /// Whether the run of a granted request, or one above that, has been closed: a `stop` effect has said so already.
+  [[nodiscard]] bool in_closed_run(request_id id) const noexcept;
 
   /// A grant ends and its capacity returns. `used` is what it really took, if that is known; else what was reported
   /// last. False, and nothing changes, when `id` holds nothing (any longer): a grant ends once.
@@ -172,8 +178,11 @@ class admission {
   /// Whether a run has crossed a threshold of which no effect has told yet: in `open_run` or `enter`, which have none.
   /// The next event that has effects will.
   [[nodiscard]] bool thresholds_untold() const noexcept;
-  /// Closes a run: nothing new may be charged to it, and its waiters are rejected (`unknown_run`). Its account is kept
-  /// until what runs under it has ended; then what a carved child did not spend goes back. False when it is not known.
+  /// Closes a run: nothing new may be charged to it or below it; of what it and the runs below it have asked for, what
+  /// holds capacity is to be stopped (`stop`; not what runs only because the policy observes), and what waits is
+  /// rejected (`unknown_run`). Its account is kept until that has ended; then what a carved child did not
+  /// spend goes back. False when it is not known. O(1) and what follows from that when it has nothing under way, else
+  /// linear in the requests of its tree.
   bool close_run(run_id id, instant now, effects& out);
   /// The account of an open run.
   [[nodiscard]] std::optional<run_balance> balance(run_id id) const;

@@ -15,7 +15,7 @@ namespace sluice::core::testing {
 /// How often each thing happened.
 struct exercised {
   std::array<std::uint64_t, std::variant_size_v<event_body>> events{};
-  std::array<std::uint64_t, static_cast<std::size_t>(effect::kind::budget_threshold) + 1> effects{};
+  std::array<std::uint64_t, static_cast<std::size_t>(effect::kind::stop) + 1> effects{};
   std::array<std::uint64_t, static_cast<std::size_t>(reason::retry_budget) + 1> reasons{};
   std::array<std::uint64_t, constraint_count> bounds{};
   std::uint64_t observed = 0;

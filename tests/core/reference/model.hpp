@@ -225,6 +225,7 @@ class reference_model : public learning {
     const auto run = runs.find_open(id);
     if (!run) return false;
     advance(now);
+    stop_running(*run);
     for (const std::uint64_t tag : in_named_order()) {
       const piece* const one = find(waiting, tag);
       if (one == nullptr || !one->run || !runs.is_part_of(*one->run, *run)) continue;
@@ -237,6 +238,15 @@ class reference_model : public learning {
 
  private:
   void advance(instant now) { now_ = std::max(now_, now); }
+
+  void stop_running(std::size_t run) {
+    std::vector<std::uint64_t> tags;
+    for (const piece& one : holding) {
+      if (!one.observed && one.run && runs.is_part_of(*one.run, run)) tags.push_back(one.asked.tag);
+    }
+    std::ranges::stable_sort(tags, {}, [this](std::uint64_t tag) { return named_place(tag); });
+    for (const std::uint64_t tag : tags) out.push_back({effect::kind::stop, tag});
+  }
 
   [[nodiscard]] static bool well_formed(const cost& asked) {
     return asked.slots >= 0 && asked.tokens >= 0 && asked.output_tokens >= 0 && asked.output_tokens <= asked.tokens;

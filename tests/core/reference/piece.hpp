@@ -24,7 +24,7 @@ struct seen_effect {
   friend bool operator==(const seen_effect&, const seen_effect&) = default;
 
   friend std::ostream& operator<<(std::ostream& to, const seen_effect& one) {
-    constexpr const char* names[] = {"granted", "rejected", "preempt", "wake", "threshold"};
+    constexpr const char* names[] = {"granted", "rejected", "preempt", "wake", "threshold", "stop"};
     to << names[static_cast<std::size_t>(one.what)] << ' ' << one.tag;
     if (one.what != effect::kind::rejected) return to;
     return to << ' ' << to_string(one.why) << '/' << to_string(one.bound) << " (revision " << one.revision << ", ahead "
