@@ -2,30 +2,23 @@
 /// `agent_fixture`: one loop, a clock that stands still and a gate, all on the test's thread, for runs and their tasks.
 #pragma once
 
+#include "runtime/started.hpp"
+
 #include <sluice/agent/run_scope.hpp>
 #include <sluice/runtime/bulkhead.hpp>
 #include <sluice/testing/manual_time_source.hpp>
 
 #include <asio/awaitable.hpp>
 #include <asio/bind_cancellation_slot.hpp>
-#include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
 
 #include <exception>
-#include <optional>
 #include <utility>
 
 namespace sluice::agent::test {
 
-/// A coroutine under way: its result comes in `value`, or what it threw in `thrown`. It must outlive its coroutine.
-template <typename T>
-struct started {
-  std::optional<T> value;
-  std::exception_ptr thrown;
-  bool ended = false;
-  asio::cancellation_signal cancel;
-};
+using sluice::test::started;
 
 /// Counts frames that are alive.
 class counted {

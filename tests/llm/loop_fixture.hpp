@@ -3,6 +3,8 @@
 /// watched.
 #pragma once
 
+#include "runtime/started.hpp"
+
 #include <sluice/core/expected.hpp>
 #include <sluice/core/time.hpp>
 #include <sluice/llm/failure.hpp>
@@ -10,25 +12,17 @@
 
 #include <asio/awaitable.hpp>
 #include <asio/bind_cancellation_slot.hpp>
-#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_type.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
 
 #include <exception>
 #include <memory>
-#include <optional>
 #include <utility>
 
 namespace sluice::llm::test {
 
-/// A coroutine under way: its result comes in `value`, or what it threw in `thrown`.
-template <typename T>
-struct started {
-  std::optional<T> value;
-  std::exception_ptr thrown;
-  bool ended = false;
-  asio::cancellation_signal cancel;
-};
+using sluice::test::started;
 
 class loop_fixture {
  public:

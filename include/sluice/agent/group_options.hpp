@@ -22,6 +22,21 @@ enum class group_rule : std::uint8_t {
   quorum,
 };
 
+/// What a group that is done waits for before it gives its result.
+enum class group_wait : std::uint8_t {
+  /// The tasks that it has cancelled to have stopped, at most for `group_options::grace`. So they may refer to what
+  /// lives
+  /// in the frame that waits, as long as they hear of their cancellation.
+  stopped,
+  /// Nothing: it gives its result at the instant in which it is done, of a `fail_fast` the first failure. The tasks
+  /// that
+  /// it has cancelled end behind it, in the run, whose `leave` waits for them; until then they must not refer to
+  /// anything that does not outlive that. With `collect` there is nothing to cancel early: every task is waited for,
+  /// and
+  /// only what tasks have left behind, or was replaced (`start_latest`), is not.
+  verdict,
+};
+
 /// Numbers alone.
 struct group_options {
   group_rule rule = group_rule::collect;
@@ -31,8 +46,10 @@ struct group_options {
   /// least 1; zero counts as 1. A task that was replaced (`start_latest`) and has not stopped yet does not count, up to
   /// as many again.
   std::size_t width = 8;
-  /// How long a group that is done waits for those that it has cancelled. Zero or less: not at all.
+  /// How long a group that is done waits for those that it has cancelled (`group_wait::stopped`). Zero or less: not at
+  /// all.
   duration grace = std::chrono::seconds(5);
+  group_wait wait_for = group_wait::stopped;
 };
 static_assert(std::is_trivially_destructible_v<group_options> && std::is_aggregate_v<group_options>);
 
@@ -47,6 +64,8 @@ struct group_counts {
   std::size_t replaced = 0;
   /// Of the cancelled, those that had not stopped within the grace. What they give is dropped.
   std::size_t abandoned = 0;
+  /// The same of `group_wait::verdict`, for which there is no grace: those that had not stopped yet.
+  std::size_t stopping = 0;
   friend constexpr bool operator==(const group_counts&, const group_counts&) noexcept = default;
 };
 static_assert(std::is_trivially_destructible_v<group_counts> && std::is_aggregate_v<group_counts>);

@@ -65,9 +65,11 @@ class [[nodiscard]] run_permit {
 /// same when something else closes it, such as a parent that begins to wait for its group: then, of the waits in the
 /// circle, the one that began last fails.
 ///
-/// Who waits for whom: a run for the children that it opened itself (`run_scope::child`, `within`), for the tasks of a
-/// group while `task_group::wait` waits for them, for its tool calls while they run, and for a place in any pool.
-/// Everybody else is taken to be getting on, so a circle is never reported where there is none.
+/// Who waits for whom: a run for the children that it opened itself (`run_scope::child`, `within`) while they are open,
+/// for the tasks of a group while `task_group::wait` waits for them, for its tool calls while they run, and for a place
+/// in any pool. Everybody else is taken to be getting on, so a circle is never reported where there is none. That the
+/// opener of a child waits for it is not known but assumed, since a circle through it would otherwise be a wait without
+/// an end; who opens a child and goes on beside it says so (`run_settings::beside_parent`).
 /// A group is taken to go well: one of `fail_fast` waits for all its tasks, one with a quorum for as many as it still
 /// needs.
 ///

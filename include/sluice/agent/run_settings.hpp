@@ -64,6 +64,14 @@ class run_settings {
   }
   run_settings on_behalf_of(sluice::tenant who) && { return std::move(on_behalf_of(who)); }
 
+  /// Of a child: whoever opens it goes on beside it, and does not wait for it; else its parent is taken to. See
+  /// `run_scope::child`.
+  run_settings& beside_parent() & {
+    awaited = false;
+    return *this;
+  }
+  run_settings beside_parent() && { return std::move(beside_parent()); }
+
   std::string name = "run";
   run_limits limits{};
   /// `share` without a limit of its own, `cap` and `carve` with one. A root pays by its limit, whatever stands here.
@@ -79,6 +87,8 @@ class run_settings {
   /// Tool calls that run at once, in the whole tree of a root; a child's own may be lower, never higher. Zero: the
   /// parent's; of a root, 8.
   std::int64_t width = 0;
+  /// Whether its parent waits for it; of `run_scope::child` and `within` alone. Groups and tool calls know.
+  bool awaited = true;
   /// How long `leave` waits for what it has cancelled.
   duration grace = std::chrono::seconds(5);
   /// Told when the run, with all below it, has spent or set aside 50, 80, 95 and 100 percent of a limit of its own:

@@ -28,7 +28,7 @@ class group_result {
 
   /// One for each task, in the order in which they were started; without those that a later task with their key took
   /// the place of, or that `poll` has handed out. Of a task that was cancelled or never begun: `errc::cancelled`, and
-  /// why.
+  /// why, and whether it had not stopped yet.
   std::vector<expected<T, error>> outcomes;
   group_counts counts{};
   /// Whether the rule is met. If not: the first failure (`fail_fast`); how many succeeded of how many were needed, and
@@ -60,7 +60,9 @@ class group_result {
 /// once.
 /// Lifetime: its run's gate must outlive it and its tasks; of the run scope it needs no more than what it is called
 /// with. A group made in a run that was cancelled or closed starts nothing. Its destructor cancels what still runs, and
-/// does not wait; the run's `leave` does.
+/// does not wait; the run's `leave` does. A task may outlive the group: by its destructor, by the grace, and as a rule
+/// by `group_wait::verdict`; what it refers to must outlive the run's `leave` then, such as what lives outside of
+/// `within`.
 template <typename T>
 class task_group {
  public:
@@ -84,7 +86,7 @@ class task_group {
     tasks_->start(key, std::make_shared<detail::typed_task<T>>(std::move(work)), std::move(how));
   }
   /// What the last task with this key that has ended gave, once: it is handed out, and forgotten. Nothing when none has
-  /// ended since. Never waits.
+  /// ended since, or `wait` has completed. Never waits.
   [[nodiscard]] std::optional<expected<T, error>> poll(std::string_view key) {
     auto ended = tasks_->poll(key);
     if (!ended) return std::nullopt;
@@ -96,12 +98,15 @@ class task_group {
   void cancel() noexcept { tasks_->cancel(); }
 
   /// Waits until the rule is met, or cannot be met any more, or the run's working deadline comes; cancels the others,
-  /// and waits for them to stop, at most for `group_options::grace`. A task that ignores its cancellation so delays the
-  /// result by the grace at most; then its run is closed, and what it gives is dropped. A group without tasks is done
-  /// at once: its rule is met, but for a quorum above zero. Waiting again gives no outcomes, and
-  /// `errc::invalid_argument` for a verdict. Completes then. Cancellation: terminal: as `cancel`; it then completes
-  /// with `errc::cancelled` for a verdict, unless the group was done before. As always with Asio's coroutines, the
-  /// caller's next `co_await` then throws.
+  /// and waits for them to stop, at most for `group_options::grace`, or, of `group_wait::verdict`, not at all.
+  /// Completes then. A task that ignores its cancellation so delays the result by the grace at most. Of one that has
+  /// not stopped by then the run is closed: it can start and pay for nothing any more; what it gives is dropped; and
+  /// the run waits for it when it is left.
+  ///
+  /// A group without tasks is done at once: its rule is met, but for a quorum above zero. Waiting again gives no
+  /// outcomes, and `errc::invalid_argument` for a verdict. Cancellation: terminal: as `cancel`; it then completes with
+  /// `errc::cancelled` for a verdict, unless the group was done before. As always with Asio's coroutines, the caller's
+  /// next `co_await` then throws.
   [[nodiscard]] asio::awaitable<group_result<T>> wait() {
     const auto tasks = tasks_;
     auto end = co_await tasks->wait();

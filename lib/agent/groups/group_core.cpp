@@ -174,7 +174,8 @@ std::vector<std::size_t> group_core::abandon() {
     const bool works = of.now == phase::running;
     left.push_back(which->first);
     of.now = phase::ended;
-    if (works) ++counts_.abandoned;
+    of.given_up = works;
+    if (works) ++(how_.wait_for == group_wait::verdict ? counts_.stopping : counts_.abandoned);
     if (!of.replaced) {
       if (works) conclude(which, task_ending::cancelled, dropped);
       continue;
@@ -211,6 +212,11 @@ std::optional<task_ending> group_core::ending(std::size_t number) const {
   if (found == tasks_.end() || found->second.now == phase::queued || found->second.now == phase::running)
     return std::nullopt;
   return found->second.how;
+}
+
+bool group_core::given_up(std::size_t number) const {
+  const auto found = tasks_.find(number);
+  return found != tasks_.end() && found->second.given_up;
 }
 
 std::vector<std::size_t> group_core::outcomes() const {

@@ -63,7 +63,7 @@ class group_core {
   /// counts.
   [[nodiscard]] steps expire() { return decide(verdict::late); }
   [[nodiscard]] steps cancel() { return decide(verdict::cancelled); }
-  /// Gives up those that run still, and gives their numbers.
+  /// Gives up those that run still, and gives their numbers. For good, or (`group_wait::verdict`) to end behind it.
   [[nodiscard]] std::vector<std::size_t> abandon();
 
   struct answer {
@@ -78,8 +78,12 @@ class group_core {
   [[nodiscard]] bool pending(std::string_view key) const;
 
   [[nodiscard]] verdict decided() const noexcept { return verdict_; }
-  /// Decided, and nothing runs any more.
-  [[nodiscard]] bool settled() const noexcept { return verdict_ != verdict::open && active_ + leftover_ == 0; }
+  /// Decided, and nothing runs any more that is to be waited for.
+  [[nodiscard]] bool settled() const noexcept {
+    return verdict_ != verdict::open && (how_.wait_for == group_wait::verdict || active_ + leftover_ == 0);
+  }
+  /// Whether its work had not ended when it was given up.
+  [[nodiscard]] bool given_up(std::size_t number) const;
   /// Whether its work has ended in this way; nothing when it has not ended, or it is not known.
   [[nodiscard]] std::optional<task_ending> ending(std::size_t number) const;
   /// Those that have an outcome, in order.
@@ -113,6 +117,7 @@ class group_core {
     bool replaced = false;
     /// Whether `how` has been counted.
     bool counted = false;
+    bool given_up = false;
     /// Where its key stands, for the last one of it and the last that has ended.
     std::optional<lines::iterator> key;
     /// Its place in the queue.

@@ -58,10 +58,12 @@ class group_in_run final : public group_tasks, public std::enable_shared_from_th
 
   std::optional<group_outcome> poll(std::string_view key) override {
     const std::lock_guard lock(mutex_);
+    // What there was, `wait` has handed out.
+    if (over_) return std::nullopt;
     const auto answer = core_.take(key);
     if (!answer) return std::nullopt;
     const auto found = records_.find(answer->number);
-    auto outcome = outcome_of(found->second, answer->how);
+    auto outcome = outcome_of(answer->number, answer->how);
     if (!answer->leaving) records_.erase(found);
     return outcome;
   }
@@ -192,20 +194,25 @@ class group_in_run final : public group_tasks, public std::enable_shared_from_th
       const std::lock_guard lock(mutex_);
       for (const std::size_t number : core_.abandon()) abandoned.push_back(records_.at(number).own);
       for (const std::size_t number : core_.outcomes()) {
-        end.outcomes.push_back(outcome_of(records_.at(number), *core_.ending(number)));
+        end.outcomes.push_back(outcome_of(number, *core_.ending(number)));
       }
       end.counts = core_.counts();
       if (auto why = unmet()) end.verdict = unexpected<error>(*std::move(why));
       over_ = true;
       records.swap(records_);
     }
+    // What they give is dropped: they shall not pay for it.
     for (const auto& each : abandoned) each->close();
   }
 
-  [[nodiscard]] group_outcome outcome_of(const record& from, task_ending how) const {
+  [[nodiscard]] group_outcome outcome_of(std::size_t number, task_ending how) const {
+    const record& from = records_.at(number);
     if (how != task_ending::cancelled) return group_outcome(from.task);
-    return group_outcome(
-        error(errc::cancelled, "run " + in_->path() + "/" + from.how.name + ": cancelled, since " + reason()));
+    std::string said = "run " + in_->path() + "/" + from.how.name + ": cancelled, since " + reason();
+    if (core_.given_up(number)) {
+      said += how_.wait_for == group_wait::verdict ? "; it had not stopped yet" : "; it did not stop within the grace";
+    }
+    return group_outcome(error(errc::cancelled, std::move(said)));
   }
 
   [[nodiscard]] std::string reason() const {

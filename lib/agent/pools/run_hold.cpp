@@ -102,7 +102,7 @@ asio::awaitable<expected<void, error>> run_hold::take() {
   if (!waiter->watch_run()) {
     co_return result(unexpected<error>(error(errc::cancelled, "run " + who_->path() + ": it was cancelled or closed")));
   }
-  place_.waiter = waiter;
+  if (auto unwanted = begin_to_wait(waiter)) co_return result(unexpected<error>(*std::move(unwanted)));
   if (auto circle = place_.want()) co_return result(unexpected<error>(*std::move(circle)));
   admit_request what{.cost = {.slots = 1}, .workload = who_->workload()};
   what.options.deadline = who_->working_deadline();
@@ -115,6 +115,22 @@ asio::awaitable<expected<void, error>> run_hold::take() {
   permit_ = std::move(*granted);
   place_.hold();
   co_return result();
+}
+
+std::optional<error> run_hold::begin_to_wait(const std::shared_ptr<run_admission>& by) {
+  const std::lock_guard lock(mutex_);
+  if (!turned_away_) place_.waiter = by;
+  return turned_away_;
+}
+
+void run_hold::turn_away(error why) {
+  std::shared_ptr<run_admission> waits;
+  {
+    const std::lock_guard lock(mutex_);
+    turned_away_ = why;
+    waits = place_.waiter.lock();
+  }
+  if (waits) waits->stop(std::move(why));
 }
 
 permit run_hold::let_go() noexcept {

@@ -57,6 +57,8 @@ class run_hold {
 
   /// Waits for a place, and has it then.
   [[nodiscard]] asio::awaitable<expected<void, error>> take();
+  /// Ends its wait, or the next one, for this reason. Nothing when it has the place.
+  void turn_away(error why);
   /// Gives it back for good.
   void release() noexcept;
   /// Whether it has not been given back for good.
@@ -79,6 +81,8 @@ class run_hold {
   /// A wait for a place, however it ends.
   class taking;
 
+  /// Why it is not to wait, if it was turned away.
+  [[nodiscard]] std::optional<error> begin_to_wait(const std::shared_ptr<run_admission>& by);
   [[nodiscard]] bool begin_to_resume() noexcept;
   [[nodiscard]] permit let_go() noexcept;
 
@@ -92,6 +96,7 @@ class run_hold {
   std::size_t away_ = 0;
   bool taking_ = false;
   bool over_ = false;
+  std::optional<error> turned_away_;
 };
 
 }  // namespace sluice::agent::detail

@@ -32,7 +32,8 @@ expected<run_scope, error> run_scope::open(bulkhead& gate, run_settings how, asi
 }
 
 expected<run_scope, error> run_scope::child(run_settings how) {
-  auto opened = state_->open_child(std::move(how));
+  const bool awaited = how.awaited;
+  auto opened = state_->open_child(std::move(how), awaited);
   if (!opened) return unexpected<error>(std::move(opened).error());
   return run_scope(*std::move(opened));
 }

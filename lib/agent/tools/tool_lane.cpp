@@ -115,7 +115,7 @@ bool tool_turn::put_down(std::size_t which) {
     const std::lock_guard lock(mutex_);
     unit = std::move(what.unit);
     what.run.reset();
-    if (what.tool->is_limited()) --taken_of(*what.tool);
+    if (what.tool->is_limited() && what.at != phase::done) --taken_of(*what.tool);
     goes_on = what.stopped == stop::no;
     if (!goes_on && what.at != phase::done) write_stopped(what, what.stopped);
   }
@@ -123,6 +123,11 @@ bool tool_turn::put_down(std::size_t which) {
   if (unit) unit->give_back();
   conclude(which);
   return goes_on;
+}
+
+void tool_turn::keep_place(call& what, const std::shared_ptr<tool_place>& place) {
+  const std::lock_guard lock(mutex_);
+  what.place = place;
 }
 
 bool tool_turn::open_run(call& what) {
@@ -189,7 +194,7 @@ void tool_turn::take_answer(call& what, expected<std::string, error> answer) {
 asio::awaitable<void> tool_turn::perform(tool_turn& self, call& what) {
   registered_tool& tool = *what.tool;
   if (!self.open_run(what)) co_return;
-  std::optional<run_permit> place;
+  std::shared_ptr<tool_place> place;
   if (tool.is_limited()) {
     // While it waits, others of the turn may begin.
     self.tasks_->notify();
@@ -202,7 +207,8 @@ asio::awaitable<void> tool_turn::perform(tool_turn& self, call& what) {
       }
       co_return;
     }
-    place.emplace(*std::move(admitted));
+    place = *std::move(admitted);
+    self.keep_place(what, place);
   }
   if (!self.begin(what)) co_return;
 

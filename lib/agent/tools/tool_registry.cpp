@@ -4,10 +4,7 @@
 #include "agent/tools/tool_words.hpp"
 #include "core/grouped.hpp"
 
-#include <sluice/core/policy.hpp>
-
 #include <cstdint>
-#include <limits>
 #include <utility>
 
 namespace sluice::agent::detail {
@@ -30,22 +27,6 @@ void check_limits(const std::string& name, const tool_limits& limits) {
   must(limits.max_result >= 1, "max_result", static_cast<std::int64_t>(limits.max_result), "it is at least 1");
 }
 
-// Order of class, deadline and arrival, and nothing else: what floors and forecasts are for is the provider's capacity.
-policy plain_queue(const policy& of_gate, std::int64_t slots) {
-  policy rules({.slots = slots, .tokens = unlimited});
-  rules.classes = of_gate.classes;
-  for (class_policy& each : rules.classes) {
-    class_policy plain(each.name);
-    plain.priority = each.priority;
-    plain.elastic.enabled = false;
-    each = std::move(plain);
-  }
-  rules.max_waiting = std::numeric_limits<std::size_t>::max();
-  rules.feasibility.enabled = false;
-  rules.overload.enabled = false;
-  return rules;
-}
-
 }  // namespace
 
 registered_tool::registered_tool(std::string tool_name, tool_handler carries_out, tool_limits most,
@@ -56,11 +37,8 @@ registered_tool::registered_tool(std::string tool_name, tool_handler carries_out
       limits(most),
       schema(std::move(rules)) {}
 
-run_pool& registered_tool::places(bulkhead& gate) {
-  std::call_once(made_, [&] {
-    const policy rules = plain_queue(gate.current_policy(), limits.concurrency);
-    places_ = std::make_unique<run_pool>(gate.get_executor(), rules, gate.time());
-  });
+tool_places& registered_tool::places(bulkhead& gate) {
+  std::call_once(made_, [&] { places_ = std::make_unique<tool_places>(name, gate, limits.concurrency); });
   return *places_;
 }
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "agent/tools/argument_schema.hpp"
+#include "agent/tools/tool_places.hpp"
 
-#include <sluice/agent/run_pool.hpp>
 #include <sluice/agent/tool_limits.hpp>
 #include <sluice/agent/tool_result.hpp>
 #include <sluice/agent/toolbox.hpp>
@@ -39,11 +39,11 @@ class registered_tool {
 
   [[nodiscard]] bool is_limited() const noexcept { return limits.concurrency != unlimited; }
   /// The places for calls that run at once, made when they are first needed. The first call says by which gate.
-  [[nodiscard]] run_pool& places(bulkhead& gate);
+  [[nodiscard]] tool_places& places(bulkhead& gate);
 
  private:
   std::once_flag made_;
-  std::unique_ptr<run_pool> places_;
+  std::unique_ptr<tool_places> places_;
 };
 
 /// Why a call is not carried out.

@@ -169,20 +169,24 @@ void tool_turn::stop_one(std::size_t which, stop why, instant now) {
 void tool_turn::abandon(std::size_t which) {
   std::shared_ptr<run_state> run;
   std::shared_ptr<fan_out::unit> unit;
+  std::shared_ptr<tool_place> place;
   call& what = calls_[which];
   {
     const std::lock_guard lock(mutex_);
     if (what.at == phase::done) return;
+    if (what.at == phase::taken && what.tool->is_limited()) --taken_of(*what.tool);
     what.at = phase::done;
     std::erase(active_, which);
     run = std::move(what.run);
     unit = std::move(what.unit);
+    place = what.place.lock();
     what.instead = std::make_unique<tool_result>(what.result.call);
     what.instead->began = what.result.began;
   }
   // It can spend nothing any more, and counts for nobody.
   if (run) run->close();
   if (unit) unit->give_back();
+  if (place) place->abandon(what.until - patience);
   tool_result& told = *what.instead;
   told.outcome = what.stopped == stop::cancelled ? tool_outcome::cancelled : tool_outcome::timed_out;
   told.text = stop_words(what, what.stopped) + "; it has not stopped, and goes on for nobody";

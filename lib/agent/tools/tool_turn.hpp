@@ -3,6 +3,7 @@
 #pragma once
 
 #include "agent/tools/fan_out.hpp"
+#include "agent/tools/tool_places.hpp"
 #include "agent/tools/tool_registry.hpp"
 
 #include <sluice/agent/detail/task_set.hpp>
@@ -88,6 +89,8 @@ class tool_turn final : public fan_out::batch, public std::enable_shared_from_th
     instant until = never;
     std::shared_ptr<run_state> run;
     std::shared_ptr<fan_out::unit> unit;
+    /// At its tool. It is the task's.
+    std::weak_ptr<tool_place> place;
     /// Its result when it was abandoned; its task may still be at work on the other one.
     std::unique_ptr<tool_result> instead;
 
@@ -121,6 +124,7 @@ class tool_turn final : public fan_out::batch, public std::enable_shared_from_th
   /// False when the task is of no more use.
   [[nodiscard]] bool put_down(std::size_t which);
   [[nodiscard]] bool open_run(call& what);
+  void keep_place(call& what, const std::shared_ptr<tool_place>& place);
   [[nodiscard]] bool begin(call& what);
   void take_answer(call& what, expected<std::string, error> answer);
   static asio::awaitable<void> look_at(tool_turn& self, call& what);

@@ -1,10 +1,11 @@
 // Groups, pools of runs and the wait graph on several threads: what the sanitizers are to look at, and that every
 // account is zero in the end.
 
+#include "agent/pools/pool_fixture.hpp"
+
 #include <sluice/agent/run_pool.hpp>
 #include <sluice/agent/run_scope.hpp>
 #include <sluice/agent/task_group.hpp>
-#include <sluice/core/policy.hpp>
 #include <sluice/runtime/bulkhead.hpp>
 
 #include <doctest/doctest.h>
@@ -29,19 +30,11 @@ using agent::run_pool;
 using agent::run_scope;
 using agent::run_settings;
 using agent::task_group;
+using agent::test::places;
 
 namespace {
 
 using gave = expected<int, error>;
-
-policy places(std::int64_t count) {
-  policy rules({.slots = count, .tokens = unlimited});
-  for (auto& each : rules.classes) {
-    each.floor = {};
-    each.elastic.enabled = false;
-  }
-  return rules;
-}
 
 struct house {
   asio::thread_pool threads{4};
@@ -128,5 +121,46 @@ TEST_CASE("a group that is started, polled and cancelled from several threads at
     CHECK(end.counts.abandoned == 0);
     asio::co_spawn(all.threads, root.leave(), asio::use_future).get();
   }
+  all.threads.join();
+}
+
+TEST_CASE("groups that do not wait for their tasks to stop: their runs do, and nothing outlives them") {
+  house all;
+  std::atomic<int> alive{0};
+  const auto deaf = [&](run_scope&) -> asio::awaitable<gave> {
+    ++alive;
+    co_await asio::this_coro::throw_if_cancelled(false);
+    for (int each = 0; each < 20; ++each) co_await all.turn();
+    --alive;
+    co_return 1;
+  };
+  const auto fails = [&](run_scope&) -> asio::awaitable<gave> {
+    co_await all.turn();
+    co_return unexpected<error>(error(errc::refused, "no"));
+  };
+  std::vector<std::future<expected<std::size_t, error>>> ends;
+  for (int each = 0; each < 60; ++each) {
+    const group_rule rule = each % 2 == 0 ? group_rule::fail_fast : group_rule::quorum;
+    auto body = [&all, &deaf, &fails, rule](run_scope& own) -> asio::awaitable<expected<std::size_t, error>> {
+      task_group<int> tasks(own, {.rule = rule, .wait_for = agent::group_wait::verdict});
+      for (int task = 0; task < 6; ++task) tasks.start(deaf);
+      tasks.start(fails);
+      auto got = co_await tasks.wait();
+      const auto& counts = got.counts;
+      if (counts.abandoned != 0 || counts.succeeded + counts.failed + counts.cancelled != 7)
+        co_return unexpected<error>(error(errc::invalid_argument, "the counts do not add up"));
+      co_return counts.stopping;
+    };
+    auto whole = agent::within(all.gate, run_settings("root"), body);
+    ends.push_back(asio::co_spawn(all.threads, std::move(whole), asio::use_future));
+  }
+  std::size_t stopping = 0;
+  for (auto& each : ends) {
+    const auto got = each.get();
+    REQUIRE(got);
+    stopping += *got;
+  }
+  CHECK(alive == 0);
+  CHECK(stopping > 0);
   all.threads.join();
 }

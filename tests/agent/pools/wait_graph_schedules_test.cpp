@@ -135,6 +135,8 @@ class twins {
   }
 
   int alarms = 0;
+  /// Children that their parent opened and does not wait for.
+  int beside = 0;
 
   void play(int steps) {
     for (int step = 0; step < steps; ++step) {
@@ -185,8 +187,10 @@ class twins {
     model::run made;
     if (!parents.empty() && below(3) != 0) {
       made.parent = parents[at(below(static_cast<int>(parents.size())))];
-      made.awaited = below(2) == 0;
-      if (!made.awaited) made.batch = group_of(made.parent);
+      const int kind = below(5);
+      made.awaited = kind < 2;
+      if (kind == 2 || kind == 3) made.batch = group_of(made.parent);
+      if (kind == 4) ++beside;
     }
     names_.push_back("r" + std::to_string(plain_.runs.size()));
     runs_.push_back(std::make_unique<wait_graph::run>(
@@ -324,12 +328,15 @@ class twins {
 
 TEST_CASE("against all schedules: no circle is missed, and none is reported where there is none") {
   int alarms = 0;
+  int beside = 0;
   for (std::uint64_t seed = 1; seed <= 4'000; ++seed) {
     CAPTURE(seed);
     twins both(seed);
     both.play(25);
     alarms += both.alarms;
+    beside += both.beside;
   }
   // Enough of them that the comparison means something.
   CHECK(alarms > 1'000);
+  CHECK(beside > 1'000);
 }
