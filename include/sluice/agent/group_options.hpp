@@ -25,15 +25,12 @@ enum class group_rule : std::uint8_t {
 /// What a group that is done waits for before it gives its result.
 enum class group_wait : std::uint8_t {
   /// The tasks that it has cancelled to have stopped, at most for `group_options::grace`. So they may refer to what
-  /// lives
-  /// in the frame that waits, as long as they hear of their cancellation.
+  /// lives in the frame that waits, as long as they hear of their cancellation.
   stopped,
-  /// Nothing: it gives its result at the instant in which it is done, of a `fail_fast` the first failure. The tasks
-  /// that
-  /// it has cancelled end behind it, in the run, whose `leave` waits for them; until then they must not refer to
-  /// anything that does not outlive that. With `collect` there is nothing to cancel early: every task is waited for,
-  /// and
-  /// only what tasks have left behind, or was replaced (`start_latest`), is not.
+  /// Nothing: the result is there at the instant in which the group is done; of `fail_fast`, with the first failure.
+  /// The tasks that it has cancelled end behind it, in the run: `run_scope::leave` waits for them, and what they refer
+  /// to must outlive that. `collect` decides nothing early: it waits for every task, but not for what tasks have left
+  /// behind, nor for those that were replaced (`start_latest`).
   verdict,
 };
 

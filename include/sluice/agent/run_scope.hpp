@@ -52,11 +52,11 @@ class [[nodiscard]] run_scope {
   /// limit. `errc::deadline_exceeded` for a deadline that has passed.
   [[nodiscard]] static expected<run_scope, error> open(bulkhead& gate, run_settings how = {},
                                                        asio::any_io_executor executor = {});
-  /// Opens a run inside this one. As far as a `run_pool` looks for circles, this one waits for it from then on until it
-  /// is closed: what most code does, and where a wait without an end would otherwise be missed. A child that runs
-  /// beside its opener says `run_settings::beside_parent`; else a wait of the child for a place that this run would yet
-  /// give back can be refused as a circle. Errors: as `open`, a reserve (a root's alone), a depth beyond 64;
-  /// `errc::cancelled` when this run is closed or was cancelled; `errc::refused` when a carve cannot be funded.
+  /// Opens a run inside this one, which is taken to wait for it until it is closed, where `run_pool` looks for circles:
+  /// most code does, and a wait without an end would be missed otherwise. Who goes on beside the child says so
+  /// (`run_settings::beside_parent`); else the child may be refused a place that this run would yet give back.
+  /// Errors: as `open`, a reserve (a root's alone), a depth beyond 64; `errc::cancelled` when this run is closed or was
+  /// cancelled; `errc::refused` when a carve cannot be funded.
   [[nodiscard]] expected<run_scope, error> child(run_settings how = {});
 
   run_scope(run_scope&&) noexcept;

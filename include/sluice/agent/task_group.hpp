@@ -60,9 +60,9 @@ class group_result {
 /// once.
 /// Lifetime: its run's gate must outlive it and its tasks; of the run scope it needs no more than what it is called
 /// with. A group made in a run that was cancelled or closed starts nothing. Its destructor cancels what still runs, and
-/// does not wait; the run's `leave` does. A task may outlive the group: by its destructor, by the grace, and as a rule
-/// by `group_wait::verdict`; what it refers to must outlive the run's `leave` then, such as what lives outside of
-/// `within`.
+/// does not wait; the run's `leave` does. So tasks may outlive the group: when it is destroyed, when the grace is over,
+/// and, with `group_wait::verdict`, as a rule. What those refer to must outlive the run's `leave`, as what lives
+/// outside of `within` does.
 template <typename T>
 class task_group {
  public:

@@ -17,7 +17,8 @@ namespace sluice::agent {
 /// Numbers alone.
 struct tool_limits {
   /// Calls that run at once, over all runs that use the toolbox; the others wait, in order of class and deadline. One
-  /// that would wait for ever, since all places are held by calls that wait for it, is refused.
+  /// that would wait for ever, since all places are held by calls that wait for it, is refused. So is one when all are
+  /// held by abandoned handlers (`toolbox::all`), which keep theirs until they end; those that wait then are, too.
   std::int64_t concurrency = unlimited;
   /// A call that has run for so long is cancelled, and the model is told. Waiting does not count. Zero: the run's
   /// deadline alone.
