@@ -52,6 +52,7 @@ exchange::exchange(std::shared_ptr<curl_engine> engine, request what)
 exchange::~exchange() {
   auto held = engine_->lock();
   engine_->unmark_ready(*this);
+  if (request_.stop) request_.stop->detach(*this);
   if (!is_running()) return;
   engine_->stop(held, *this, std::nullopt);
   engine_->settle(std::move(held), false);
@@ -60,6 +61,7 @@ exchange::~exchange() {
 std::optional<error> exchange::begin() {
   auto held = engine_->lock();
   if (!engine_->is_open(held)) return error(errc::cancelled, peer() + ": the transport is closed");
+  if (is_stopped()) return stop_error();
   if (engine_->options().version == http_version::http2 && !is_tls(request_.url())) {
     return error(errc::invalid_argument, peer() + ": curl_options::version insists on HTTP/2, which needs https://");
   }
@@ -71,6 +73,7 @@ std::optional<error> exchange::begin() {
   engine_->start(held, *this);
   watch_limits();
   engine_->settle(std::move(held), false);
+  if (request_.stop) request_.stop->attach(weak_from_this());
   return std::nullopt;
 }
 
@@ -122,6 +125,7 @@ bool exchange::has(stage what) {
 
 std::optional<error> exchange::head_failure() {
   const auto held = engine_->lock();
+  if (!failure_ && is_stopped()) return stop_error();
   const bool lost = failure_ && (!answer_.has_head() || failure_->is(errc::cancelled));
   return lost ? failure_ : std::nullopt;
 }
@@ -129,6 +133,7 @@ std::optional<error> exchange::head_failure() {
 std::optional<expected<std::string, error>> exchange::take_body() {
   auto held = engine_->lock();
   if (failure_ && failure_->is(errc::cancelled)) return unexpected(*failure_);
+  if (is_stopped()) return unexpected(stop_error());
   if (answer_.has_body()) {
     auto bytes = answer_.take_body();
     if (paused_ && is_running()) {
@@ -142,6 +147,7 @@ std::optional<expected<std::string, error>> exchange::take_body() {
   }
   if (!ended_) return std::nullopt;
   if (failure_) return unexpected(*failure_);
+  end_was_read_ = true;
   return std::string();
 }
 
@@ -236,6 +242,20 @@ void exchange::context_gone() noexcept {
   if (is_running()) engine_->stop(held, *this, error(errc::cancelled, "the caller's context was destroyed"));
   engine_->settle(std::move(held), false);
 }
+
+// Also while nobody waits: what nobody reads is held against the provider's limits all the same.
+void exchange::on_stop() noexcept {
+  auto held = engine_->lock();
+  if (!is_running()) return;
+  engine_->stop(held, *this, stop_error());
+  engine_->settle(std::move(held), false);
+}
+
+bool exchange::is_stopped() const noexcept {
+  return request_.stop && !end_was_read_ && request_.stop->stopped() != stop_cause::none;
+}
+
+error exchange::stop_error() const { return {errc::cancelled, peer() + ": the exchange was stopped"}; }
 
 std::size_t exchange::on_body(char* bytes, std::size_t one, std::size_t count, void* handle) noexcept try {
   exchange* const self = owner_of(handle);

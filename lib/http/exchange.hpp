@@ -10,6 +10,7 @@
 
 #include <sluice/core/error.hpp>
 #include <sluice/http/transport.hpp>
+#include <sluice/runtime/stop_signal.hpp>
 #include <sluice/runtime/time_source.hpp>
 
 #include <asio/async_result.hpp>
@@ -28,7 +29,10 @@ class easy_handle;
 /// The suspended coroutine.
 using resumption = asio::async_result<asio::use_awaitable_t<>, void()>::handler_type;
 
-class exchange final : public time_source::entry, public context_hook, public std::enable_shared_from_this<exchange> {
+class exchange final : public time_source::entry,
+                       public context_hook,
+                       public stop_signal::listener,
+                       public std::enable_shared_from_this<exchange> {
  public:
   /// What a coroutine can wait for. The end of the exchange satisfies each.
   enum class stage {
@@ -79,11 +83,14 @@ class exchange final : public time_source::entry, public context_hook, public st
 
   void due(instant now) noexcept override;
   void context_gone() noexcept override;
+  void on_stop() noexcept override;
 
   void suspend(stage what, resumption self);
   void check_limits();
   [[nodiscard]] bool has_now(stage what) const noexcept;
+  [[nodiscard]] bool is_stopped() const noexcept;
   [[nodiscard]] error limit_error(errc which) const;
+  [[nodiscard]] error stop_error() const;
   [[nodiscard]] std::string peer() const;
   void refuse() noexcept;
   [[nodiscard]] bool maybe_http2() const noexcept;
@@ -102,6 +109,7 @@ class exchange final : public time_source::entry, public context_hook, public st
   bool refused_ = false;
   bool paused_ = false;
   bool ended_ = false;
+  bool end_was_read_ = false;
   // What still comes is thrown away.
   bool is_given_up_ = false;
 

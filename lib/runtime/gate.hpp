@@ -62,6 +62,7 @@ class gate {
   void enqueue(waiter& who, const core::request& what);
   void cancel(waiter& who) noexcept;
   void finish(core::request_id id, core::ending how, const std::optional<usage>& used) noexcept;
+  void finish_signalled(core::request_id id, core::ending how, const std::optional<usage>& used) noexcept;
   expected<void, error> report(core::request_id id, const progress& how_far);
   expected<void, error> reconfigure(const policy& next);
   void close();
@@ -80,9 +81,12 @@ class gate {
   [[nodiscard]] std::string take_recording();
 
   [[nodiscard]] std::optional<rejection> refuse_if_abandoned(const core::request& what) const;
-  void begin_guard(core::request_id id, const std::shared_ptr<stop_source>& stop);
-  void end_guard(core::request_id id, const stop_source& stop) noexcept;
-  [[nodiscard]] bool could_be_preempted(core::request_id id) const noexcept;
+  [[nodiscard]] rejection refuse_in_closed_run(const core::request& what) const;
+  void begin_guard(core::request_id id, const std::shared_ptr<stoppable>& stop);
+  void end_guard(core::request_id id, const stoppable& stop) noexcept;
+  void stop_by(core::request_id id, const std::shared_ptr<stoppable>& stop);
+  [[nodiscard]] stop_cause stopped(core::request_id id) const noexcept;
+  [[nodiscard]] bool could_be_stopped(core::request_id id) const noexcept;
   void delivered() noexcept;
   /// From one to the other the gate lives, whatever becomes of its bulkhead.
   void hold() noexcept;
@@ -142,6 +146,12 @@ class gate {
   void note_idle(aftermath& left);
   void hand_over(waiter& who, bool abroad, aftermath& left);
   [[nodiscard]] rejection refusal(const decision& what) const;
+  /// The refusal of what has run before, for `why`.
+  [[nodiscard]] rejection refusal(const core::request& what, reason why) const;
+  /// From now on `stop` is what stops the work of `id`; at once, when its run is closed. Gives what it takes the place
+  /// of, which must not be freed under the mutex, as this is.
+  [[nodiscard]] std::shared_ptr<stoppable> set_stop(core::request_id id, const std::shared_ptr<stoppable>& stop,
+                                                    aftermath& left);
   /// Whether the caller has to destroy the gate: says so once.
   [[nodiscard]] bool claim_if_unused() noexcept;
   void watch_context(asio::execution_context& context);
@@ -211,7 +221,7 @@ class gate {
   bool telling_ = false;
 
   /// By the index of the request.
-  std::vector<std::shared_ptr<stop_source>> stops_;
+  std::vector<std::shared_ptr<stoppable>> stops_;
   std::list<watch> watches_;
   std::vector<std::shared_ptr<idle_observer>> idle_observers_;
 };

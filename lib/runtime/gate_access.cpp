@@ -18,11 +18,19 @@ void delivered(gate& where) noexcept { where.delivered(); }
 std::optional<rejection> refuse_if_abandoned(const gate& where, const core::request& what) {
   return where.refuse_if_abandoned(what);
 }
-bool could_be_preempted(const gate& where, core::request_id id) noexcept { return where.could_be_preempted(id); }
-void begin_guard(gate& where, core::request_id id, const std::shared_ptr<stop_source>& stop) {
+rejection refuse_in_closed_run(const gate& where, const core::request& what) {
+  return where.refuse_in_closed_run(what);
+}
+void finish_signalled(gate& where, core::request_id id, core::ending how, const std::optional<usage>& used) noexcept {
+  where.finish_signalled(id, how, used);
+}
+bool could_be_stopped(const gate& where, core::request_id id) noexcept { return where.could_be_stopped(id); }
+void begin_guard(gate& where, core::request_id id, const std::shared_ptr<stoppable>& stop) {
   where.begin_guard(id, stop);
 }
-void end_guard(gate& where, core::request_id id, const stop_source& stop) noexcept { where.end_guard(id, stop); }
+void end_guard(gate& where, core::request_id id, const stoppable& stop) noexcept { where.end_guard(id, stop); }
+void stop_by(gate& where, core::request_id id, const std::shared_ptr<stoppable>& stop) { where.stop_by(id, stop); }
+stop_cause stopped(const gate& where, core::request_id id) noexcept { return where.stopped(id); }
 
 gate_hold::gate_hold(const bulkhead& of) noexcept : gate_(of.gate_) { gate_->hold(); }
 gate_hold::~gate_hold() { gate_->let_go(); }

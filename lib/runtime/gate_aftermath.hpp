@@ -71,9 +71,9 @@ class gate::aftermath {
     *abroad_end_ = &abroad;
     abroad_end_ = &abroad.next;
   }
-  void add(std::shared_ptr<stop_source> stop) {
+  void add(std::shared_ptr<stoppable> stop, stop_cause why) {
     pin();
-    stops_.push_back(std::move(stop));
+    stops_.emplace_back(std::move(stop), why);
   }
   void add_all(std::vector<std::shared_ptr<idle_observer>>& idle) noexcept {
     pin();
@@ -99,7 +99,7 @@ class gate::aftermath {
     if (turn_) asio::post(gate_.home_, drain_turn(gate_));
     if (telling_) asio::post(gate_.home_, telling_turn(gate_));
     while (abroad_ != nullptr) std::exchange(abroad_, abroad_->next)->act(waiter::action::dispatch);
-    for (const auto& stop : stops_) stop->preempt();
+    for (const auto& [stop, why] : stops_) stop->stop(why);
     for (const auto& observer : idle_) observer->became_idle();
     // While their contexts still have to wait.
     stops_.clear();
@@ -131,7 +131,7 @@ class gate::aftermath {
   bool turn_ = false;
   bool telling_ = false;
   bool destroy_ = false;
-  std::vector<std::shared_ptr<stop_source>> stops_;
+  std::vector<std::pair<std::shared_ptr<stoppable>, stop_cause>> stops_;
   std::vector<std::shared_ptr<idle_observer>> idle_;
 };
 

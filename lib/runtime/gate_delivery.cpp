@@ -120,7 +120,7 @@ void gate::context_gone(asio::execution_context& context) noexcept {
   waiter* dropped = nullptr;
   std::size_t count = 0;
   bool home = false;
-  std::vector<std::shared_ptr<stop_source>> stops;
+  std::vector<std::shared_ptr<stoppable>> stops;
   budget_listeners::all listeners;
   std::optional<asio::any_io_executor> work;
   asio::any_io_executor home_executor;
@@ -159,7 +159,7 @@ void gate::context_gone(asio::execution_context& context) noexcept {
       at_home_ = 0;
     }
     for (auto& stop : stops_) {
-      if (stop != nullptr && &stop->context() == &context) stops.push_back(std::move(stop));
+      if (stop != nullptr && stop->context() == &context) stops.push_back(std::move(stop));
     }
     std::erase_if(idle_observers_, [&](const auto& each) { return &each->context() == &context; });
     note_idle(left);

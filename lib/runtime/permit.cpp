@@ -18,7 +18,7 @@ expected<void, error> permit::settle(const usage& used) {
         errc::invalid_argument, "settle: input_tokens = " + std::to_string(used.input_tokens) + ", output_tokens = " +
                                     std::to_string(used.output_tokens) + "; neither may be negative"));
   }
-  detail::finish(*std::exchange(gate_, nullptr), id_, how_it_ends(core::ending::released), used);
+  end(core::ending::released, used);
   return {};
 }
 
@@ -31,10 +31,17 @@ std::optional<decision> permit::explain() const {
   return gate_->explain(id_);
 }
 
+void permit::stop_by(std::shared_ptr<stop_signal> what) {
+  if (gate_ == nullptr || what == nullptr) return;
+  detail::stop_by(*gate_, id_, std::move(what));
+  signalled_ = true;
+}
+
 age permit::age() const {
   if (gate_ == nullptr) return {};
   sluice::age own = gate_->age_of(id_).value_or(sluice::age{});
-  if (stopped_ && own.preemptions < 255) ++own.preemptions;
+  const bool preempted = preempted_ || (signalled_ && detail::stopped(*gate_, id_) == stop_cause::preempted);
+  if (preempted && own.preemptions < 255) ++own.preemptions;
   return own;
 }
 

@@ -6,9 +6,9 @@
 
 namespace sluice::detail {
 
-void stop_source::preempt() {
-  preempted_.store(true, std::memory_order_release);
-  emit();
+void stop_source::stop(stop_cause why) noexcept {
+  stop_cause none = stop_cause::none;
+  if (cause_.compare_exchange_strong(none, why, std::memory_order_acq_rel)) emit();
 }
 
 void stop_source::cancel() { emit(); }
@@ -26,7 +26,10 @@ void stop_source::emit() {
   asio::post(strand_, [self = shared_from_this()] { self->signal_.emit(asio::cancellation_type::terminal); });
 }
 
-error preempted_error() {
+error stopped_error(stop_cause why) {
+  if (why == stop_cause::run_closed) {
+    return {errc::cancelled, "cancelled: the work's run, or one above it, was closed (cancelled, or left) meanwhile"};
+  }
   return {
       errc::preempted,
       "preempted: the capacity was lent, and its owner needs it back; ask again with permit::age() to keep the place"};

@@ -41,7 +41,7 @@ class script_stage {
 };
 
 /// One exchange being played. Its owner is the caller's coroutine, then the response; the stage only knows of it.
-class script_player {
+class script_player final : public stop_signal::listener {
  public:
   using step_kind = scripted_exchange::step_kind;
 
@@ -64,6 +64,12 @@ class script_player {
 
   [[nodiscard]] int status() const noexcept { return what_.status_; }
   [[nodiscard]] const std::vector<http::header>& headers() const noexcept { return what_.headers_; }
+
+  void on_stop() noexcept override {
+    const std::lock_guard lock(stage_->mutex);
+    leave();
+    wake();
+  }
 
   // With the stage's mutex held.
   void allow_one() {
@@ -192,6 +198,8 @@ class scripted_response final : public http::response {
 using outcome = expected<std::unique_ptr<http::response>, error>;
 
 asio::awaitable<outcome> perform(std::shared_ptr<script_stage> stage, http::request what) {
+  const std::shared_ptr<stop_signal> stop = what.stop;
+  if (stop && stop->stopped() != stop_cause::none) co_return unexpected(left());
   std::optional<scripted_exchange> next;
   scripted_transport::handler make;
   {
@@ -215,6 +223,7 @@ asio::awaitable<outcome> perform(std::shared_ptr<script_stage> stage, http::requ
     stage->requests.push_back(std::move(what));
     stage->players.push_back(player);
   }
+  if (stop) stop->attach(player);
   auto brought = co_await script_player::next(*player);
   if (brought.failure) co_return unexpected(*std::move(brought.failure));
   co_return std::make_unique<scripted_response>(std::move(player));

@@ -19,6 +19,8 @@
 using sluice::errc;
 using sluice::error;
 using sluice::expected;
+using sluice::stop_cause;
+using sluice::stop_signal;
 using sluice::testing::scripted_exchange;
 using sluice::testing::scripted_transport;
 namespace http = sluice::http;
@@ -46,8 +48,10 @@ asio::awaitable<void> read_on(http::response& from, log_of_caller& log) {
   log.said += "end";
 }
 
-asio::awaitable<void> ask(http::transport& transport, log_of_caller& log, std::string body = {}) {
+asio::awaitable<void> ask(http::transport& transport, log_of_caller& log, std::string body = {},
+                          std::shared_ptr<stop_signal> stop = nullptr) {
   http::request request("POST", "http://test/v1");
+  request.stop = std::move(stop);
   request.set_body(std::move(body));
   auto reply = co_await transport.send(std::move(request));
   if (!reply) {
@@ -58,8 +62,10 @@ asio::awaitable<void> ask(http::transport& transport, log_of_caller& log, std::s
   co_await read_on(**reply, log);
 }
 
-asio::awaitable<void> ask_for_head(http::transport& transport, log_of_caller& log) {
+asio::awaitable<void> ask_for_head(http::transport& transport, log_of_caller& log,
+                                   std::shared_ptr<stop_signal> stop = nullptr) {
   http::request request("GET", "http://test/v1");
+  request.stop = std::move(stop);
   auto reply = co_await transport.send(std::move(request));
   if (reply) log.kept = *std::move(reply);
 }
@@ -201,6 +207,118 @@ TEST_CASE("cancellation ends an exchange wherever it waits") {
   CHECK(log.failure->is(errc::cancelled));
   CHECK(transport.open() == 0);
   CHECK(transport.cancelled() == 1);
+}
+
+TEST_CASE("a stop ends an exchange wherever it waits, and leaves its caller alone") {
+  asio::io_context io;
+  scripted_transport transport;
+  SUBCASE("before the head") { transport.add(scripted_exchange::silent()); }
+  SUBCASE("in a pause before the head") { transport.add(scripted_exchange().with_pause_before_head()); }
+  SUBCASE("in the body") { transport.add(scripted_exchange().with_chunk("a").with_silence()); }
+  log_of_caller log;
+  const auto signal = std::make_shared<stop_signal>();
+  bool threw = true;
+  asio::co_spawn(io, ask(transport, log, {}, signal), [&](std::exception_ptr thrown) { threw = thrown != nullptr; });
+  io.poll();
+  CHECK(transport.open() == 1);
+  signal->stop(stop_cause::preempted);
+  // Closed before the caller has been told.
+  CHECK(transport.open() == 0);
+  CHECK(transport.cancelled() == 1);
+  CHECK_FALSE(log.failure);
+  io.poll();
+  CHECK_FALSE(threw);
+  REQUIRE(log.failure);
+  CHECK(log.failure->is(errc::cancelled));
+}
+
+TEST_CASE("stopped before it is sent: the script is left alone") {
+  asio::io_context io;
+  scripted_transport transport;
+  transport.add(scripted_exchange(200));
+  const auto signal = std::make_shared<stop_signal>();
+  signal->stop(stop_cause::run_closed);
+  log_of_caller log;
+  asio::co_spawn(io, ask(transport, log, {}, signal), asio::detached);
+  io.poll();
+  REQUIRE(log.failure);
+  CHECK(log.failure->is(errc::cancelled));
+  CHECK(transport.requests().empty());
+  CHECK(transport.unused() == 1);
+  CHECK(transport.cancelled() == 0);
+}
+
+TEST_CASE("stopped between two reads, or after its end, or when the transport or the response is gone") {
+  asio::io_context io;
+  auto transport = std::make_unique<scripted_transport>();
+  transport->add(scripted_exchange().with_chunk("a"));
+  auto signal = std::make_shared<stop_signal>();
+  log_of_caller log;
+  asio::co_spawn(io, ask_for_head(*transport, log, signal), asio::detached);
+  io.poll();
+  io.restart();
+  REQUIRE(log.kept);
+  const auto read = [&] { asio::co_spawn(io, read_on(*log.kept, log), asio::detached); };
+  SUBCASE("between two reads") {
+    signal->stop(stop_cause::preempted);
+    CHECK(transport->open() == 0);
+    CHECK(transport->cancelled() == 1);
+    read();
+    io.poll();
+    REQUIRE(log.failure);
+    CHECK(log.failure->is(errc::cancelled));
+    CHECK(log.said.empty());
+  }
+  SUBCASE("after its end") {
+    read();
+    io.poll();
+    signal->stop(stop_cause::preempted);
+    CHECK(transport->finished() == 1);
+    CHECK(transport->cancelled() == 0);
+    io.restart();
+    read();
+    io.poll();
+    CHECK(log.said == "a|endend");
+  }
+  SUBCASE("when the response is gone") {
+    log.kept.reset();
+    signal->stop(stop_cause::preempted);
+    CHECK(transport->cancelled() == 1);
+  }
+  SUBCASE("when the transport is gone") {
+    transport.reset();
+    signal->stop(stop_cause::preempted);
+    read();
+    io.poll();
+    CHECK(log.failure->is(errc::cancelled));
+  }
+  SUBCASE("the signal goes first") {
+    transport->release_all();
+    signal.reset();
+    read();
+    io.poll();
+    CHECK(log.said == "a|end");
+  }
+}
+
+TEST_CASE("stopped from another thread") {
+  asio::thread_pool pool(2);
+  scripted_transport transport;
+  transport.on_request([](const http::request&) { return scripted_exchange().with_chunk("a").with_silence(); });
+  constexpr std::size_t count = 200;
+  std::vector<log_of_caller> logs(count);
+  std::vector<std::shared_ptr<stop_signal>> signals;
+  for (auto& log : logs) {
+    signals.push_back(std::make_shared<stop_signal>());
+    asio::co_spawn(pool, ask(transport, log, {}, signals.back()), asio::detached);
+  }
+  for (const auto& each : signals) each->stop(stop_cause::preempted);
+  pool.join();
+  CHECK(transport.open() == 0);
+  for (const auto& log : logs) {
+    REQUIRE(log.failure);
+    CHECK(log.failure->is(errc::cancelled));
+  }
 }
 
 TEST_CASE("dropping a response before its end is a cancellation, after it is not") {

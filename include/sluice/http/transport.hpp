@@ -6,6 +6,7 @@
 #include <sluice/core/error.hpp>
 #include <sluice/core/expected.hpp>
 #include <sluice/core/time.hpp>
+#include <sluice/runtime/stop_signal.hpp>
 
 #include <asio/awaitable.hpp>
 
@@ -69,6 +70,11 @@ class request {
   http::limits limits;
   /// Refuse an answer's body beyond this many bytes with `errc::too_large`.
   std::size_t max_body = std::size_t{64} << 20;
+  /// Ends the exchange from outside, also while nobody waits for it: a pending `send` or `read`, and every later one,
+  /// gives `errc::cancelled`, and the connection's stream is closed at once, on the thread that stops. Unlike a
+  /// cancellation it leaves the caller's coroutine alone. One whose end was read is over, and is not stopped any more.
+  /// Null for none. One signal may serve several exchanges.
+  std::shared_ptr<stop_signal> stop;
 
  private:
   std::string method_;
@@ -113,7 +119,8 @@ class response {
   [[nodiscard]] virtual asio::awaitable<expected<std::string, error>> read() = 0;
 };
 
-/// Sends requests.
+/// Sends requests. An implementation has to honour `request::stop`: what is not stopped runs on, and holds its permit,
+/// when a gate wants its capacity back, or its run was closed.
 ///
 /// Thread safety: all members may be called from any thread.
 /// Lifetime: destroying it cancels what is running; pending operations complete with `errc::cancelled`.

@@ -130,7 +130,8 @@ class bulkhead {
   }
 
   /// Admits, runs `work(permit&)` under guard, and releases on every path out. When it is preempted, the work is queued
-  /// again with its age and its place, and `work` is called once more. `work` takes `permit&` and gives an
+  /// again with its age and its place, and `work` is called once more. When its run is closed meanwhile, the work is
+  /// cancelled, and this gives `reason::unknown_run`, as for work that waits then. `work` takes `permit&` and gives an
   /// `asio::awaitable<T>`; it is moved in, so in GCC 12 name a lambda that captures anything but references before the
   /// `co_await`. Completes with what `work` gave, or the rejection. Exceptions of `work` pass through. Cancellation: as
   /// `admit`, then as `permit::guard`.
@@ -154,8 +155,9 @@ class bulkhead {
   expected<void, charge_refusal> charge_run(run_id which, const spending& what);
   /// Raises a run's limits; waiters that can be paid now are served.
   expected<void, error> extend_run(run_id which, const spending& more);
-  /// Nothing may be charged to it any more; its waiters complete with `reason::unknown_run`. False when it is not
-  /// known. Its listener is let go of.
+  /// Nothing may be charged to it, or to the runs below it, any more. What waits on their behalf completes with
+  /// `reason::unknown_run`; what runs is stopped, where it can be: under `permit::guard`, by `permit::stop_by`, in
+  /// `run`. What was taken until then is paid. False when it is not known. Its listener is let go of.
   bool close_run(run_id which);
   /// The account of an open run.
   [[nodiscard]] std::optional<run_balance> balance(run_id which) const;
@@ -229,6 +231,9 @@ auto bulkhead::run(cost asked, workload as, Work work, admit_options options)
       } else {
         co_return result_type(std::move(*done));
       }
+    }
+    if (done.error().is(errc::cancelled)) {
+      co_return result_type(unexpected<rejection>(detail::refuse_in_closed_run(*gate, to_core({asked, as, options}))));
     }
     options.age = held.age();
     options.kind = attempt::first;

@@ -10,10 +10,12 @@
 #include <sluice/core/expected.hpp>
 #include <sluice/core/request.hpp>
 #include <sluice/runtime/detail/gate_access.hpp>
+#include <sluice/runtime/stop_signal.hpp>
 
 #include <asio/awaitable.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -28,13 +30,17 @@ class [[nodiscard]] permit {
  public:
   permit() noexcept = default;
   permit(permit&& other) noexcept
-      : gate_(std::exchange(other.gate_, nullptr)), id_(other.id_), stopped_(std::exchange(other.stopped_, false)) {}
+      : gate_(std::exchange(other.gate_, nullptr)),
+        id_(other.id_),
+        preempted_(std::exchange(other.preempted_, false)),
+        signalled_(std::exchange(other.signalled_, false)) {}
   permit& operator=(permit&& other) noexcept {
     if (this != &other) {
       release();
       gate_ = std::exchange(other.gate_, nullptr);
       id_ = other.id_;
-      stopped_ = std::exchange(other.stopped_, false);
+      preempted_ = std::exchange(other.preempted_, false);
+      signalled_ = std::exchange(other.signalled_, false);
     }
     return *this;
   }
@@ -58,14 +64,14 @@ class [[nodiscard]] permit {
   /// learned from it. Harmless on an empty permit; negative numbers count as zero.
   void abandon(const usage& so_far) noexcept {
     if (gate_ == nullptr) return;
-    detail::finish(*std::exchange(gate_, nullptr), id_, how_it_ends(core::ending::abandoned), so_far);
+    end(core::ending::abandoned, so_far);
   }
 
   /// Ends the permit. What was reported last counts as used; without any report nothing counts as consumed, but
   /// tenants, rates and runs have paid for all of it, since nobody knows. Harmless on an empty permit.
   void release() noexcept {
     if (gate_ == nullptr) return;
-    detail::finish(*std::exchange(gate_, nullptr), id_, how_it_ends(core::ending::released), std::nullopt);
+    end(core::ending::released, std::nullopt);
   }
 
   /// The provider said something about its load in answer to this exchange (429, 529, a timeout). Harmless on an empty
@@ -73,30 +79,50 @@ class [[nodiscard]] permit {
   void signal(provider_signal what);
 
   /// Runs `work` under this permit, on a strand of the caller's executor: when the bulkhead preempts the permit, `work`
-  /// is cancelled (terminal), and once it has really stopped this gives `errc::preempted`. Work that ends by itself all
-  /// the same gives its result. Only work under guard is ever preempted. The permit stays held; ending it is the
-  /// caller's. Completes when `work` has ended. Exceptions of `work` pass through. Cancelling this cancels `work` in
-  /// the same way (terminal).
+  /// is cancelled (terminal), and once it has really stopped this gives `errc::preempted`; when its run is closed, or
+  /// was, likewise, and this gives `errc::cancelled`. Work that ends by itself all the same gives its result. Work
+  /// under neither a guard nor a signal (`stop_by`) is never stopped. The permit stays held; ending it is the caller's.
+  /// Completes when `work` has ended. Exceptions of `work` pass through. Cancelling this cancels `work` in the same way
+  /// (terminal).
   template <typename T>
   [[nodiscard]] asio::awaitable<expected<T, error>> guard(asio::awaitable<T> work);
+
+  /// The same without a coroutine, for work that a signal can stop, such as an exchange (`http::request::stop`): from
+  /// now until this permit ends the bulkhead stops `what` when it preempts the permit (`stop_cause::preempted`), or its
+  /// run is closed (`stop_cause::run_closed`; at once, when it has been closed already). A permit of preempted work
+  /// counts as preempted when it is abandoned or released, not when it is settled. One way at a time: what is given
+  /// later, by this or by `guard`, takes the place of the former. On any thread; see `stop_signal`. Harmless on an
+  /// empty permit, and for null. O(log n) for each waiter served.
+  void stop_by(std::shared_ptr<stop_signal> what);
+  /// Whether `guard` and `stop_by` can make a difference: its class is preemptible, and it was not preempted too often,
+  /// or it belongs to a run. False on an empty permit.
+  [[nodiscard]] bool could_be_stopped() const noexcept {
+    return gate_ != nullptr && detail::could_be_stopped(*gate_, id_);
+  }
 
   /// The record of the decision that granted it; nothing on an empty permit.
   [[nodiscard]] std::optional<decision> explain() const;
 
   /// The age with which preempted work may ask again (`admit_options::age`) without losing its place; it counts
-  /// the preemption that `guard` has reported. Empty on an empty permit.
+  /// the preemption that `guard` has reported, or the signal of `stop_by`. Empty on an empty permit.
   [[nodiscard]] sluice::age age() const;
 
  private:
   friend struct detail::permit_access;
-  [[nodiscard]] core::ending how_it_ends(core::ending otherwise) const noexcept {
-    return stopped_ ? core::ending::preempted : otherwise;
+  void end(core::ending how, const std::optional<usage>& used) noexcept {
+    detail::gate& gate = *std::exchange(gate_, nullptr);
+    if (preempted_) how = core::ending::preempted;
+    if (std::exchange(signalled_, false)) return detail::finish_signalled(gate, id_, how, used);
+    detail::finish(gate, id_, how, used);
   }
   permit(detail::gate& gate, core::request_id id) noexcept : gate_(&gate), id_(id) {}
 
   detail::gate* gate_ = nullptr;
   core::request_id id_{};
-  bool stopped_ = false;
+  /// Under guard.
+  bool preempted_ = false;
+  /// Whether the gate has a signal for it, which tells itself why it was stopped.
+  bool signalled_ = false;
 };
 
 inline permit detail::permit_access::make(gate& where, core::request_id id) noexcept { return permit(where, id); }

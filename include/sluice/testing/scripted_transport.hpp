@@ -74,7 +74,9 @@ class scripted_exchange {
 /// `errc::connect_failed`. Requests are neither checked nor limited: `limits` and `max_body` are recorded, not applied.
 ///
 /// An exchange is open from the call of `send` until its end was read (the empty string), it failed, or its caller
-/// left: by cancellation, by dropping the response before its end, or by dropping the coroutine.
+/// left: by cancellation, by dropping the response before its end, or by dropping the coroutine; or until it was
+/// stopped (`http::request::stop`), which counts as cancelled. One that was stopped before is not sent, and leaves the
+/// script alone.
 ///
 /// Thread safety: all members may be called from any thread.
 /// Lifetime: as `http::transport`; it may be destroyed before or after the executors that its users run on.

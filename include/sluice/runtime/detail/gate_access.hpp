@@ -8,6 +8,7 @@
 #include <sluice/core/error.hpp>
 #include <sluice/core/expected.hpp>
 #include <sluice/core/request.hpp>
+#include <sluice/runtime/detail/stoppable.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/execution_context.hpp>
@@ -25,14 +26,14 @@ namespace sluice::detail {
 /// are gone. Thread-safe.
 class gate;
 
-/// What can be stopped: shared by a guard and the gate.
-class stop_source;
-
 /// An operation that waits for admission: a node in the operation's own memory.
 class waiter;
 
 /// Ends a grant.
 void finish(gate& where, core::request_id id, core::ending how, const std::optional<usage>& used) noexcept;
+/// The same for one whose work is stopped by a signal, which is forgotten. Work that was abandoned or released when it
+/// had been preempted ends as such.
+void finish_signalled(gate& where, core::request_id id, core::ending how, const std::optional<usage>& used) noexcept;
 
 /// Starts waiting. The waiter completes later, never within this call: see `waiter`.
 void enqueue(gate& where, waiter& who, const core::request& what);
@@ -65,12 +66,20 @@ class delivery {
 /// `reason::closed` when the bulkhead of a gate is gone.
 [[nodiscard]] std::optional<rejection> refuse_if_abandoned(const gate& where, const core::request& what);
 
+/// `reason::unknown_run`, for work whose run was closed while it ran.
+[[nodiscard]] rejection refuse_in_closed_run(const gate& where, const core::request& what);
+
 /// Whether guarding this grant's work could make a difference.
-[[nodiscard]] bool could_be_preempted(const gate& where, core::request_id id) noexcept;
+[[nodiscard]] bool could_be_stopped(const gate& where, core::request_id id) noexcept;
 
 /// Puts work under guard, and takes it out again. The gate lives in between, even if the permit ends.
-void begin_guard(gate& where, core::request_id id, const std::shared_ptr<stop_source>& stop);
-void end_guard(gate& where, core::request_id id, const stop_source& stop) noexcept;
+void begin_guard(gate& where, core::request_id id, const std::shared_ptr<stoppable>& stop);
+void end_guard(gate& where, core::request_id id, const stoppable& stop) noexcept;
+
+/// The same until the grant ends.
+void stop_by(gate& where, core::request_id id, const std::shared_ptr<stoppable>& stop);
+/// Why the work was stopped that now belongs to this grant.
+[[nodiscard]] stop_cause stopped(const gate& where, core::request_id id) noexcept;
 
 struct permit_access {
   static permit make(gate& where, core::request_id id) noexcept;

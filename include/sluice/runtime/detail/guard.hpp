@@ -1,9 +1,10 @@
 /// \file
-/// `permit::guard`: runs work so that preemption can cancel it. Not for users; included by permit.hpp.
+/// `permit::guard`: runs work so that the gate can cancel it. Not for users; included by permit.hpp.
 #pragma once
 
 #include <sluice/core/error.hpp>
 #include <sluice/core/expected.hpp>
+#include <sluice/runtime/detail/stoppable.hpp>
 #include <sluice/runtime/permit.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -28,23 +29,22 @@ namespace sluice::detail {
 
 /// Cancels work that runs on a strand of its own. The work, its cancellation signal and every emission share the
 /// strand, so that a cancellation from any thread meets no race; it must come after the work has been spawned.
-class stop_source : public std::enable_shared_from_this<stop_source> {
+class stop_source final : public stoppable, public std::enable_shared_from_this<stop_source> {
  public:
   using strand = asio::strand<asio::any_io_executor>;
 
   explicit stop_source(const asio::any_io_executor& executor) : strand_(asio::make_strand(executor)) {}
 
-  [[nodiscard]] asio::execution_context& context() const noexcept {
-    return asio::query(strand_, asio::execution::context);
+  [[nodiscard]] asio::execution_context* context() const noexcept override {
+    return &asio::query(strand_, asio::execution::context);
   }
-  /// Preempts: from any thread.
-  void preempt();
+  void stop(stop_cause why) noexcept override;
+  [[nodiscard]] stop_cause stopped() const noexcept override { return cause_.load(std::memory_order_acquire); }
   /// Passes a cancellation of the caller on: from any thread.
   void cancel();
   /// Lets the caller's slot cancel the work.
   void obey(asio::cancellation_slot callers);
 
-  [[nodiscard]] bool preempted() const noexcept { return preempted_.load(std::memory_order_acquire); }
   [[nodiscard]] const strand& get_executor() const noexcept { return strand_; }
   [[nodiscard]] asio::cancellation_slot slot() noexcept { return signal_.slot(); }
 
@@ -53,7 +53,7 @@ class stop_source : public std::enable_shared_from_this<stop_source> {
 
   strand strand_;
   asio::cancellation_signal signal_;
-  std::atomic<bool> preempted_{false};
+  std::atomic<stop_cause> cause_{stop_cause::none};
 };
 
 /// Puts work under guard for a scope.
@@ -92,7 +92,8 @@ template <typename T>
   return !result && result.error().is(errc::cancelled);
 }
 
-[[nodiscard]] error preempted_error();
+/// Precondition: `why` is a cause.
+[[nodiscard]] error stopped_error(stop_cause why);
 [[nodiscard]] error empty_permit_error(const char* what);
 
 }  // namespace sluice::detail
@@ -103,7 +104,7 @@ template <typename T>
 asio::awaitable<expected<T, error>> permit::guard(asio::awaitable<T> work) {
   using result_type = expected<T, error>;
   if (gate_ == nullptr) co_return result_type(unexpected<error>(detail::empty_permit_error("guard")));
-  if (!detail::could_be_preempted(*gate_, id_)) {
+  if (!detail::could_be_stopped(*gate_, id_)) {
     if constexpr (std::is_void_v<T>) {
       co_await std::move(work);
       co_return result_type();
@@ -125,13 +126,15 @@ asio::awaitable<expected<T, error>> permit::guard(asio::awaitable<T> work) {
       co_return result_type();
     } else {
       auto result = co_await asio::co_spawn(strand, std::move(guarded), token);
-      if (!stop->preempted() || !detail::says_cancelled(result)) co_return result_type(std::move(result));
+      if (stop->stopped() == stop_cause::none || !detail::says_cancelled(result))
+        co_return result_type(std::move(result));
     }
   } catch (const std::system_error& failure) {
-    if (!stop->preempted() || failure.code() != asio::error::operation_aborted) throw;
+    if (stop->stopped() == stop_cause::none || failure.code() != asio::error::operation_aborted) throw;
   }
-  stopped_ = true;
-  co_return result_type(unexpected<error>(detail::preempted_error()));
+  const stop_cause why = stop->stopped();
+  if (why == stop_cause::preempted) preempted_ = true;
+  co_return result_type(unexpected<error>(detail::stopped_error(why)));
 }
 
 }  // namespace sluice
