@@ -2,17 +2,14 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <map>
-#include <random>
 #include <string>
 #include <vector>
 
 using sluice::agent::group_counts;
 using sluice::agent::group_options;
 using sluice::agent::group_rule;
+using sluice::agent::group_wait;
 using sluice::agent::detail::group_core;
 using sluice::agent::detail::task_ending;
 using steps = group_core::steps;
@@ -198,12 +195,36 @@ TEST_CASE("what does not stop is given up") {
   CHECK(core.settled());
   CHECK(core.counts() == group_counts{.succeeded = 1, .cancelled = 2, .abandoned = 1});
   CHECK(core.outcomes() == numbers{0, 1, 2});
+  CHECK(core.given_up(0));
+  CHECK_FALSE(core.given_up(1));
+  CHECK_FALSE(core.given_up(2));
+  CHECK_FALSE(core.given_up(3));
   SUBCASE("what it says later changes nothing") {
     static_cast<void>(end(core, 0, good));
     static_cast<void>(core.gone(1));
     CHECK(core.counts() == group_counts{.succeeded = 1, .cancelled = 2, .abandoned = 1});
     CHECK(core.settled());
   }
+}
+
+TEST_CASE("one that waits for its verdict alone is settled when that stands, with tasks that run on") {
+  group_options how = with(group_rule::fail_fast);
+  how.wait_for = group_wait::verdict;
+  group_core core(how);
+  for (int each = 0; each < 3; ++each) static_cast<void>(core.add());
+  static_cast<void>(core.wait());
+  static_cast<void>(core.finished(1, good));
+  CHECK_FALSE(core.settled());
+  CHECK(core.finished(2, bad).cancel == numbers{0});
+  CHECK(core.settled());
+  // Those that have ended, and have yet to leave, are not taken for stopping.
+  CHECK(core.abandon() == numbers{0, 1, 2});
+  CHECK(core.counts() == group_counts{.succeeded = 1, .failed = 1, .cancelled = 1, .stopping = 1});
+  CHECK(core.outcomes() == numbers{0, 1, 2});
+  CHECK(core.given_up(0));
+  CHECK_FALSE(core.given_up(1));
+  static_cast<void>(end(core, 0, good));
+  CHECK(core.counts() == group_counts{.succeeded = 1, .failed = 1, .cancelled = 1, .stopping = 1});
 }
 
 TEST_CASE("the latest of a key takes the place of the one before") {
@@ -293,89 +314,4 @@ TEST_CASE("a group that is never waited for remembers one task and one answer of
   }
   CHECK(most <= 6);
   CHECK(core.counts().cancelled == core.counts().replaced);
-}
-
-// Whatever comes in whatever order: every number begins once at most, never more than the width run beside as many that
-// were replaced, and in the end the counts make up all that were started and everything has stopped.
-TEST_CASE("at random") {
-  for (std::uint64_t seed = 1; seed <= 3'000; ++seed) {
-    CAPTURE(seed);
-    std::mt19937_64 random(seed);
-    const auto below = [&random](std::size_t bound) { return static_cast<std::size_t>(random() % bound); };
-    const std::size_t width = below(4) + 1;
-    const auto rule = static_cast<group_rule>(below(3));
-    group_core core(with(rule, width, below(5)));
-    enum class state : std::uint8_t { running, told, leaving };
-    std::map<std::size_t, state> alive;
-    std::size_t begun = 0;
-    bool was_settled = false;
-    const auto act = [&](const steps& then) {
-      for (const std::size_t number : then.begin) {
-        REQUIRE(alive.emplace(number, state::running).second);
-        ++begun;
-      }
-      for (const std::size_t number : then.cancel) {
-        REQUIRE(alive.at(number) == state::running);
-        alive.at(number) = state::told;
-      }
-      for (const std::size_t number : then.drop) REQUIRE_FALSE(alive.contains(number));
-    };
-    const auto pick = [&] { return std::next(alive.begin(), static_cast<std::ptrdiff_t>(below(alive.size()))); };
-    const auto leave = [&](std::map<std::size_t, state>::iterator which) {
-      const std::size_t number = which->first;
-      alive.erase(which);
-      act(core.gone(number));
-    };
-    for (int step = 0; step < 60; ++step) {
-      switch (below(12)) {
-        case 0:
-        case 1:
-        case 2: act(core.add()); break;
-        case 3:
-        case 4: act(core.add(below(2) == 0 ? "a" : "b")); break;
-        case 5:
-        case 6:
-        case 7:
-          if (!alive.empty()) {
-            const auto which = pick();
-            if (which->second == state::leaving) break;
-            which->second = state::leaving;
-            act(core.finished(which->first, below(3) == 0 ? bad : good));
-          }
-          break;
-        case 8:
-        case 9:
-          if (!alive.empty()) leave(pick());
-          break;
-        case 10: static_cast<void>(core.take("a")); break;
-        case 11:
-          if (step > 40) act(below(2) == 0 ? core.wait() : core.cancel());
-          break;
-        default: break;
-      }
-      REQUIRE(alive.size() <= 2 * width);
-      REQUIRE((core.decided() != verdict::open || core.queued() == 0 || alive.size() >= width));
-      if (was_settled) REQUIRE(core.settled());
-      was_settled = core.settled();
-      REQUIRE((!core.settled() || alive.empty()));
-    }
-    act(core.wait());
-    while (!alive.empty()) {
-      if (core.decided() != verdict::open && below(4) == 0) {
-        const auto left = core.abandon();
-        REQUIRE(left.size() == alive.size());
-        alive.clear();
-        break;
-      }
-      leave(pick());
-    }
-    REQUIRE(core.settled());
-    const group_counts& all = core.counts();
-    REQUIRE(all.succeeded + all.failed + all.cancelled == core.started());
-    REQUIRE(all.replaced <= all.cancelled);
-    REQUIRE(all.abandoned <= all.cancelled);
-    REQUIRE(begun <= core.started());
-    REQUIRE(core.outcomes().size() <= core.started() - all.replaced);
-    if (core.decided() == verdict::failed) REQUIRE(all.failed == 1);
-  }
 }
