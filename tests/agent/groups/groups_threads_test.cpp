@@ -141,7 +141,7 @@ TEST_CASE("groups that do not wait for their tasks to stop: their runs do, and n
   std::vector<std::future<expected<std::size_t, error>>> ends;
   for (int each = 0; each < 60; ++each) {
     const group_rule rule = each % 2 == 0 ? group_rule::fail_fast : group_rule::quorum;
-    auto body = [&all, &deaf, &fails, rule](run_scope& own) -> asio::awaitable<expected<std::size_t, error>> {
+    auto body = [&deaf, &fails, rule](run_scope& own) -> asio::awaitable<expected<std::size_t, error>> {
       task_group<int> tasks(own, {.rule = rule, .wait_for = agent::group_wait::verdict});
       for (int task = 0; task < 6; ++task) tasks.start(deaf);
       tasks.start(fails);
