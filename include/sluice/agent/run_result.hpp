@@ -54,8 +54,8 @@ class run_result {
   run_stop stop = run_stop::failed;
   /// The text of the last answer: whole, or what there was of it.
   std::string text;
-  /// The last answer.
-  llm::reply last;
+  /// The last answer; null when there was none.
+  std::shared_ptr<const llm::reply> last;
   /// Whether the last answer was asked for because a limit was near, without tools.
   bool finalised = false;
   /// In one line: what bound it, with the numbers and what to change. Empty when complete.

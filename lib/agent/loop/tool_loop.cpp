@@ -35,50 +35,54 @@ bool is_about_budget(const llm::failure& why) {
 
 }  // namespace
 
-tool_loop::tool_loop(const run_scope& run, llm::any_client model, const llm::conversation& talk, toolbox& tools,
-                     std::unique_ptr<loop_options> how)
-    : scope_(run_state::of(run)),
+tool_loop::tool_loop(run_scope& run, llm::any_client model, llm::conversation& talk, toolbox& tools, loop_options&& how)
+    : run_(run),
       model_(model),
       talk_(talk),
       tools_(tools),
-      options_(std::move(how)),
-      report_(how_, result_),
+      how_(std::move(how)),
+      report_(how_),
+      is_task_(run_state::of(run)->begin_task()),
       is_root_(run_state::of(run)->is_root()),
       has_tools_(!tools.tools().empty() && how_.request.choice != llm::tool_choice::none),
-      account_(run.balance()),
-      crossed_(account_.crossed),
       most_history_(how_.history.most_tokens) {
-  before_ = account_.spent;
+  const run_balance account = run.balance();
+  before_ = spent_ = account.spent;
+  crossed_ = account.crossed;
   how_.request.messages.clear();
   how_.request.tools.clear();
 }
 
-asio::awaitable<void> tool_loop::go(std::shared_ptr<tool_loop> self) {
+tool_loop::~tool_loop() {
+  if (is_task_) run_state::of(run_)->end_task();
+}
+
+asio::awaitable<run_result> tool_loop::go(std::unique_ptr<tool_loop> self) {
   tool_loop& loop = *self;
   std::exception_ptr thrown;
   try {
     for (;;) {
       const asio::cancellation_state own = co_await asio::this_coro::cancellation_state;
-      if (!loop.may_begin(own.cancelled() != asio::cancellation_type::none)) co_return;
+      if (!loop.may_begin(own.cancelled() != asio::cancellation_type::none)) co_return loop.result();
       asio::awaitable<answer> asking = loop.ask();
-      if (!asking.valid()) co_return;
+      if (!asking.valid()) co_return loop.result();
       auto got = co_await std::move(asking);
-      if (!loop.digest(std::move(got))) co_return;
-      if (!loop.result_.last.tool_calls.empty() && !loop.report_.dropped()) co_await loop.carry_out();
+      if (!loop.digest(std::move(got))) co_return loop.result();
+      if (loop.wants_tools()) co_await loop.carry_out();
     }
   } catch (...) {
     thrown = std::current_exception();
   }
   loop.broke(std::move(thrown));
+  co_return loop.result();
 }
 
 bool tool_loop::may_begin(bool caller_cancelled) {
-  if (report_.dropped()) return false;
   if (auto holds = validate(how_); !holds) {
     end(run_stop::failed, llm::failure(std::move(holds).error()));
     return false;
   }
-  if (!caller_cancelled && !run_.cancelled()) return true;
+  if (is_task_ && !caller_cancelled && !run_.cancelled()) return true;
   end(run_stop::cancelled);
   return false;
 }
@@ -86,7 +90,7 @@ bool tool_loop::may_begin(bool caller_cancelled) {
 asio::awaitable<tool_loop::answer> tool_loop::ask() {
   auto asked = next_request();
   if (!asked) return {};
-  report_.turn(result_.turns + 1);
+  report_.turn(turns_ + 1);
   if (how_.streamed) return ask_streamed(model_, *std::move(asked), options(), report_);
   return model_.chat(*std::move(asked), options());
 }
@@ -124,7 +128,7 @@ bool tool_loop::recover(llm::failure why) {
   if (!limit_ && (about_budget || is_about_time(why))) {
     limit_ = about_budget ? run_stop::budget : run_stop::deadline;
     limit_words_ = why.message();
-    result_.why = std::make_shared<llm::failure>(std::move(why));
+    why_ = std::make_shared<llm::failure>(std::move(why));
     return true;
   }
   if (limit_ && about_budget && is_root_ && !std::exchange(finalising_, true)) return true;
@@ -134,33 +138,34 @@ bool tool_loop::recover(llm::failure why) {
   }
   std::string words = limit_words_ + "; the last answer failed: " + why.message();
   end(*limit_, std::move(why));
-  result_.explanation = std::move(words);
+  explanation_ = std::move(words);
   return false;
 }
 
-void tool_loop::keep(const llm::reply& partial) {
-  talk_.add(partial);
-  result_.last = partial;
-  result_.text = partial.text.empty() ? partial.refusal : partial.text;
+void tool_loop::keep(llm::reply said) {
+  talk_.add(said);
+  if (last_) {
+    *last_ = std::move(said);
+  } else {
+    last_ = std::make_shared<llm::reply>(std::move(said));
+  }
 }
 
 bool tool_loop::take(llm::reply said) {
-  ++result_.turns;
+  ++turns_;
   report_.usage(said.usage);
-  talk_.add(said);
-  result_.last = std::move(said);
-  const llm::reply& last = result_.last;
-  result_.text = last.text.empty() ? last.refusal : last.text;
-  if (last.announced_calls_missing) report_.warn("the model announced tool calls, and made none");
+  keep(std::move(said));
+  const llm::reply& last = *last_;
+  if (last.announced_calls_missing) warn("the model announced tool calls, and made none");
 
   const bool asks = !last.tool_calls.empty();
-  const bool is_empty = says_nothing(result_.text) && !asks;
+  const bool is_empty = says_nothing(last.text.empty() ? last.refusal : last.text) && !asks;
   const bool is_cut = last.finish == llm::finish_reason::length;
   const bool is_paused = last.finish == llm::finish_reason::paused && !asks;
   if (limit_) {
     answer_calls(*limit_);
-    result_.finalised = true;
-    if (is_cut || is_empty || is_refusal(last)) report_.warn(cut_off(last, output_limit_, shortened_));
+    finalised_ = true;
+    if (is_cut || is_empty || is_refusal(last)) warn(cut_off(last, output_limit_, shortened_));
     end(*limit_, limit_words_ + "; the model was asked to answer with what it had");
     return false;
   }
@@ -173,22 +178,23 @@ bool tool_loop::take(llm::reply said) {
     end(run_stop::answer);
     return false;
   }
-  if (is_cut) report_.warn(cut_off(last, output_limit_, shortened_) + ", in the middle of its calls");
-  if (result_.turns < how_.max_turns) return true;
+  if (is_cut) warn(cut_off(last, output_limit_, shortened_) + ", in the middle of its calls");
+  if (turns_ < how_.max_turns) return true;
   answer_calls(run_stop::turns);
   end(run_stop::turns, turns_are_over(how_.max_turns));
   return false;
 }
 
 void tool_loop::answer_calls(run_stop why) {
+  if (!last_) return;
   // Those that have their result refuse another one.
-  for (const llm::tool_call& call : result_.last.tool_calls) {
+  for (const llm::tool_call& call : last_->tool_calls) {
     static_cast<void>(talk_.tool_result(call, not_carried_out(why), true));
   }
 }
 
 asio::awaitable<void> tool_loop::carry_out() {
-  const std::vector<llm::tool_call>& calls = result_.last.tool_calls;
+  const std::vector<llm::tool_call>& calls = last_->tool_calls;
   std::vector<llm::tool_call> fresh;
   std::vector<bool> is_fresh;
   for (const llm::tool_call& call : calls) {
@@ -201,56 +207,75 @@ asio::awaitable<void> tool_loop::carry_out() {
     tool_result told(call);
     told.outcome = tool_outcome::refused;
     told.text = called_before(call, how_.max_repeats);
-    report_.finished(told);
+    if (how_.hooks.finished) how_.hooks.finished(told);
     if (times == how_.max_repeats + 1) {
-      report_.warn("the model repeats itself: it has called \"" + call.name + "\" with the same arguments " +
-                   grouped(times) + " times; from now on it is told so (loop_options::max_repeats)");
+      warn("the model repeats itself: it has called \"" + call.name + "\" with the same arguments " + grouped(times) +
+           " times; from now on it is told so (loop_options::max_repeats)");
     }
   }
   std::vector<tool_result> done;
-  if (!fresh.empty()) done = co_await tools_.all(run_, std::move(fresh), report_.hooks());
+  if (!fresh.empty()) done = co_await tools_.all(run_, std::move(fresh), how_.hooks);
   auto next = done.begin();
   for (std::size_t i = 0; i < calls.size(); ++i) {
     if (!is_fresh[i]) {
       static_cast<void>(talk_.tool_result(calls[i], called_before(calls[i], how_.max_repeats), true));
     } else if (next != done.end()) {
-      result_.tool_calls += next->began != never ? 1 : 0;
+      tool_calls_ += next->began != never ? 1 : 0;
       static_cast<void>(talk_.tool_result(calls[i], std::move(next->text), next->is_error()));
       ++next;
     }
   }
   // They are in the conversation, and would only be kept twice while the model answers.
-  result_.last.tool_calls = {};
+  std::vector<llm::tool_call>().swap(last_->tool_calls);
+}
+
+void tool_loop::warn(std::string line) {
+  report_.warning(line);
+  warnings_.push_back(std::move(line));
 }
 
 void tool_loop::end(run_stop why, llm::failure failed) {
   std::string words = failed.message();
-  result_.why = std::make_shared<llm::failure>(std::move(failed));
+  why_ = std::make_shared<llm::failure>(std::move(failed));
   end(why, std::move(words));
 }
 
 void tool_loop::end(run_stop why, std::string words) {
   watch_budget();
-  if (result_.last.finish != llm::finish_reason::none && result_.last.tool_calls.empty()) {
+  stop_ = why;
+  explanation_ = std::move(words);
+  if (why == run_stop::cancelled) {
+    explanation_ =
+        "run " + run_.path() + " was cancelled after " + grouped(turns_) + (turns_ == 1 ? " turn" : " turns");
+  }
+}
+
+run_result tool_loop::result() {
+  if (last_ && last_->finish != llm::finish_reason::none && last_->tool_calls.empty()) {
     const auto& said = talk_.messages();
     const auto last = std::find_if(said.rbegin(), said.rend(),
                                    [](const llm::message& each) { return each.who == llm::role::assistant; });
-    if (last != said.rend()) result_.last.tool_calls = last->tool_calls;
+    if (last != said.rend()) last_->tool_calls = last->tool_calls;
   }
-  result_.stop = why;
-  result_.explanation = std::move(words);
-  result_.spent.tokens = account_.spent.tokens - before_.tokens;
-  result_.spent.calls = account_.spent.calls - before_.calls;
-  result_.spent.tool_calls = account_.spent.tool_calls - before_.tool_calls;
-  result_.spent.money = account_.spent.money - before_.money;
-  const bool for_want_of_budget = why == run_stop::budget || (why == run_stop::cut_off && shortened_);
-  result_.outcome = why == run_stop::answer ? run_outcome::complete
-                    : for_want_of_budget    ? run_outcome::budget_exhausted
-                                            : run_outcome::partial;
-  if (why == run_stop::cancelled) {
-    result_.explanation = "run " + run_.path() + " was cancelled after " + grouped(result_.turns) +
-                          (result_.turns == 1 ? " turn" : " turns");
-  }
+  run_result made;
+  if (last_) made.text = last_->text.empty() ? last_->refusal : last_->text;
+  made.last = std::move(last_);
+  made.stop = stop_;
+  const bool for_want_of_budget = stop_ == run_stop::budget || (stop_ == run_stop::cut_off && shortened_);
+  made.outcome = stop_ == run_stop::answer ? run_outcome::complete
+                 : for_want_of_budget      ? run_outcome::budget_exhausted
+                                           : run_outcome::partial;
+  made.finalised = finalised_;
+  made.explanation = std::move(explanation_);
+  made.why = std::move(why_);
+  made.turns = turns_;
+  made.tool_calls = tool_calls_;
+  made.spent.tokens = spent_.tokens - before_.tokens;
+  made.spent.calls = spent_.calls - before_.calls;
+  made.spent.tool_calls = spent_.tool_calls - before_.tool_calls;
+  made.spent.money = spent_.money - before_.money;
+  made.warnings = std::move(warnings_);
+  return made;
 }
 
 }  // namespace sluice::agent::detail

@@ -5,7 +5,6 @@
 #include "agent/loop/loop_report.hpp"
 #include "agent/loop/repeated_calls.hpp"
 #include "agent/loop/turn_means.hpp"
-#include "agent/tools/tool_turn.hpp"
 
 #include <sluice/agent/loop_options.hpp>
 #include <sluice/agent/run_result.hpp>
@@ -28,32 +27,23 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
+#include <vector>
 
 namespace sluice::agent::detail {
 
 /// Once a limit is there (`limit_`), one more answer is asked for, without tools.
 ///
-/// Owned by shared pointers, its caller's and its task's: the caller may be dropped while the task runs elsewhere. So
-/// it has a conversation and a scope of its own, and once it is dropped it calls no listener and begins nothing more
-/// with the client and the toolbox.
+/// Lives in its caller's coroutine, and is a task of its run: `run_scope::leave` waits for it. Whoever cancels the run
+/// ends what it waits for: the exchange at the gate, its tools by themselves.
 class tool_loop {
  public:
-  tool_loop(const run_scope& run, llm::any_client model, const llm::conversation& talk, toolbox& tools,
-            std::unique_ptr<loop_options> how);
+  tool_loop(run_scope& run, llm::any_client model, llm::conversation& talk, toolbox& tools, loop_options&& how);
   tool_loop(const tool_loop&) = delete;
   tool_loop& operator=(const tool_loop&) = delete;
+  ~tool_loop();
 
-  /// Completes when the result is there. Never throws.
-  [[nodiscard]] static asio::awaitable<void> go(std::shared_ptr<tool_loop> self);
-  /// Instead of `go`, when the run takes no task any more.
-  void not_begun() { end(run_stop::cancelled); }
-  /// When `go` has completed.
-  [[nodiscard]] run_result take_result() noexcept { return std::move(result_); }
-  [[nodiscard]] llm::conversation take_conversation() noexcept { return std::move(talk_); }
-  /// Its caller is gone, or soon will be. From any thread; waits for a listener that is being told something on another
-  /// one.
-  void drop() noexcept { report_.drop(); }
+  /// Never throws.
+  [[nodiscard]] static asio::awaitable<run_result> go(std::unique_ptr<tool_loop> self);
 
  private:
   using answer = expected<llm::reply, llm::failure>;
@@ -64,11 +54,13 @@ class tool_loop {
   [[nodiscard]] asio::awaitable<answer> ask();
   /// False when the loop has ended.
   [[nodiscard]] bool digest(answer&& got);
+  [[nodiscard]] bool wants_tools() const noexcept { return last_ && !last_->tool_calls.empty(); }
   void broke(std::exception_ptr thrown);
 
   // Before it.
-  void watch_budget();
-  void watch_limits();
+  /// The run's account now. Warns of a threshold that it has crossed.
+  run_balance watch_budget();
+  void watch_limits(const run_balance& account);
   [[nodiscard]] bool may_ask_last() const;
   /// What to send next; nothing when the loop has ended.
   [[nodiscard]] std::optional<llm::request> next_request();
@@ -77,7 +69,7 @@ class tool_loop {
   [[nodiscard]] bool is_trifle(const llm::request& asked) const noexcept;
   /// What to do about a request of this size.
   enum class verdict { send, write_again, give_up };
-  [[nodiscard]] verdict weigh(const turn_size& size);
+  [[nodiscard]] verdict weigh(const turn_size& size, const run_balance& account);
   [[nodiscard]] verdict weigh_last(const turn_size& size);
   /// To that many tokens of input: false when no more of the history can be left out.
   [[nodiscard]] bool shorten_history(std::int64_t input, std::int64_t wanted_input, const char* why);
@@ -86,35 +78,47 @@ class tool_loop {
   // After it.
   [[nodiscard]] bool recover(llm::failure why);
   [[nodiscard]] bool take(llm::reply said);
+  void keep(llm::reply said);
   [[nodiscard]] asio::awaitable<void> carry_out();
   void answer_calls(run_stop why);
-  void keep(const llm::reply& partial);
+
+  void warn(std::string line);
 
   // At the end.
   void end(run_stop why, std::string words = {});
   void end(run_stop why, llm::failure failed);
+  [[nodiscard]] run_result result();
 
-  lent_scope scope_;
-  run_scope& run_{scope_.get()};
+  run_scope& run_;
   llm::any_client model_;
-  llm::conversation talk_;
+  llm::conversation& talk_;
   toolbox& tools_;
-  const std::unique_ptr<loop_options> options_;
-  loop_options& how_{*options_};
-  run_result result_;
+  loop_options how_;
   loop_report report_;
   repeated_calls repeats_;
+  bool is_task_ = false;
   const bool is_root_;
   const bool has_tools_;
 
-  /// The run's account when it began, and as it was last seen.
+  /// The last answer that has come.
+  std::shared_ptr<llm::reply> last_;
+  std::shared_ptr<const llm::failure> why_;
+  std::vector<std::string> warnings_;
+  int turns_ = 0;
+  int tool_calls_ = 0;
+
+  /// What the run had spent when this began, and when its account was last seen.
   spending before_;
-  run_balance account_;
+  spending spent_;
   turn_means means_;
   std::uint32_t crossed_;
 
   std::optional<run_stop> limit_;
   std::string limit_words_;
+  /// Once it has ended.
+  run_stop stop_ = run_stop::failed;
+  std::string explanation_;
+  bool finalised_ = false;
   /// The last answer may spend what is kept for it.
   bool finalising_ = false;
   /// On the history, in tokens; and how many messages of it the last request had.

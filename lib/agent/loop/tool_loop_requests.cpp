@@ -11,36 +11,37 @@
 
 namespace sluice::agent::detail {
 
-void tool_loop::watch_budget() {
+run_balance tool_loop::watch_budget() {
   const run_balance now = run_.balance();
   // A run that has been closed tells zeros.
-  if (now.spent.tokens < account_.spent.tokens || now.spent.calls < account_.spent.calls) return;
-  account_ = now;
-  means_ = means_of(account_, is_root_);
-  if (std::exchange(crossed_, account_.crossed) < account_.crossed) report_.warn(threshold_crossed(run_, account_));
+  if (now.spent.tokens < spent_.tokens || now.spent.calls < spent_.calls) return now;
+  spent_ = now.spent;
+  means_ = means_of(now, is_root_);
+  if (std::exchange(crossed_, now.crossed) < now.crossed) warn(threshold_crossed(run_, now));
+  return now;
 }
 
-void tool_loop::watch_limits() {
+void tool_loop::watch_limits(const run_balance& account) {
   if (limit_) return;
   if (run_.time_left() <= duration::zero()) {
     limit_ = run_stop::deadline;
     limit_words_ = time_is_over(run_);
-  } else if (result_.turns + (has_tools_ && how_.last_answer ? 1 : 0) >= how_.max_turns) {
+  } else if (turns_ + (has_tools_ && how_.last_answer ? 1 : 0) >= how_.max_turns) {
     limit_ = run_stop::turns;
     limit_words_ = turns_are_over(how_.max_turns);
   } else if (has_tools_ && how_.last_answer && means_.working.tool_calls < 1) {
     limit_ = run_stop::budget;
-    limit_words_ = tool_calls_are_over(run_, account_);
+    limit_words_ = tool_calls_are_over(run_, account);
   }
 }
 
 bool tool_loop::may_ask_last() const {
-  return how_.last_answer && result_.turns < how_.max_turns && run_.gate().now() < run_.deadline();
+  return how_.last_answer && turns_ < how_.max_turns && run_.gate().now() < run_.deadline();
 }
 
 std::optional<llm::request> tool_loop::next_request() {
-  watch_budget();
-  watch_limits();
+  const run_balance account = watch_budget();
+  watch_limits(account);
   const std::int64_t wanted = how_.request.max_output_tokens.value_or(how_.default_output);
   for (;;) {
     if (limit_ && !may_ask_last()) {
@@ -61,8 +62,8 @@ std::optional<llm::request> tool_loop::next_request() {
     }
     turn_size size = size_of(*estimated, wanted, how_);
     // As much as last time; at first, a call and a short result.
-    size.growth = std::max<std::int64_t>(64, result_.turns > 0 ? size.input - last_input_ : 0);
-    switch (limit_ ? weigh_last(size) : weigh(size)) {
+    size.growth = std::max<std::int64_t>(64, turns_ > 0 ? size.input - last_input_ : 0);
+    switch (limit_ ? weigh_last(size) : weigh(size, account)) {
       case verdict::write_again: continue;
       case verdict::give_up: end(*limit_, limit_words_ + "; nor could a last answer be paid"); return std::nullopt;
       case verdict::send: break;
@@ -83,7 +84,7 @@ llm::request tool_loop::written() {
   sent_ = asked.messages.size();
   asked.tools = tools_.tools();
   // A call that is demanded every time leaves no answer.
-  if (result_.turns > 0 || limit_) {
+  if (turns_ > 0 || limit_) {
     asked.forced_tool.clear();
     if (asked.choice == llm::tool_choice::required) asked.choice.reset();
   }
@@ -91,7 +92,7 @@ llm::request tool_loop::written() {
 
   // A provider that has paused goes on from its own words.
   std::string line = limit_ && has_tools_ && !terse_ ? answer_now(*limit_) : std::string();
-  if (how_.tell_what_is_left && !terse_ && result_.last.finish != llm::finish_reason::paused) {
+  if (how_.tell_what_is_left && !terse_ && (!last_ || last_->finish != llm::finish_reason::paused)) {
     if (std::string left = what_is_left(run_.time_left(), means_.working); !left.empty()) {
       line += (line.empty() ? "" : " ") + ("(" + std::move(left) + ")");
     }
@@ -118,18 +119,17 @@ bool tool_loop::is_trifle(const llm::request& asked) const noexcept {
          means_.working.tokens / 8 > *asked.max_output_tokens;
 }
 
-tool_loop::verdict tool_loop::weigh(const turn_size& size) {
+tool_loop::verdict tool_loop::weigh(const turn_size& size, const run_balance& account) {
   const bool paid = size.is_paid_by(means_.working);
   // Without tools each answer is the last one.
   const bool near = has_tools_ && how_.last_answer && !size.leaves_another(means_.last);
   if (paid && !near) return verdict::send;
-  const bool may_shorten =
-      how_.history.fit_budget && means_.working.calls >= 1 && (result_.turns == 0 || !how_.last_answer);
+  const bool may_shorten = how_.history.fit_budget && means_.working.calls >= 1 && (turns_ == 0 || !how_.last_answer);
   if (may_shorten && shorten_history(size.input, means_.working.tokens / 4, "the run can pay for no more")) {
     return verdict::write_again;
   }
   limit_ = run_stop::budget;
-  limit_words_ = budget_is_over(run_, account_, paid ? means_.last : means_.working, size, paid);
+  limit_words_ = budget_is_over(run_, account, paid ? means_.last : means_.working, size, paid);
   return verdict::write_again;
 }
 
@@ -153,8 +153,8 @@ bool tool_loop::shorten_history(std::int64_t input, std::int64_t wanted_input, c
   const std::size_t left = fitted(talk_, most, model).request_for({}).messages.size();
   if (left >= sent_) return false;
   most_history_ = most;
-  report_.warn("the history is cut from " + grouped(static_cast<std::int64_t>(sent_)) + " messages to " +
-               grouped(static_cast<std::int64_t>(left)) + ", about " + grouped(most) + " tokens: " + why);
+  warn("the history is cut from " + grouped(static_cast<std::int64_t>(sent_)) + " messages to " +
+       grouped(static_cast<std::int64_t>(left)) + ", about " + grouped(most) + " tokens: " + why);
   return true;
 }
 

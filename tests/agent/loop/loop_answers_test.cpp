@@ -305,7 +305,7 @@ TEST_CASE("a stream that breaks leaves what had come, in the result and in the c
   CHECK(result.outcome == run_outcome::partial);
   CHECK(result.why->is(errc::connection_lost));
   CHECK(result.text == "It is sev");
-  CHECK(result.last.text == "It is sev");
+  CHECK(result.last->text == "It is sev");
   CHECK(f.talk.messages().back().text == "It is sev");
   CHECK(fits(f.talk));
   CHECK(f.idle());

@@ -225,38 +225,49 @@ TEST_CASE("after a caller's cancellation its next wait throws, and after the run
   }
 }
 
-TEST_CASE("a caller's cancellation at each step leaves nothing held, and a conversation that can be sent") {
-  // The steps: each handler that the loop's executor runs.
-  for (std::size_t step = 0;; ++step) {
-    CAPTURE(step);
-    loop_fixture f;
-    f.add_lookup();
-    f.answers(said("Let me see.").calls("lookup", R"({"key":"a"})", "t1").calls("lookup", R"({"key":"b"})", "t2"));
-    f.answers(said("Done."));
-    run_scope run = f.open();
-    started<run_result> loop;
-    f.loop.restart();
-    asio::co_spawn(f.loop, run_tools(run, f.model, f.talk, f.tools, f.how),
-                   asio::bind_cancellation_slot(loop.cancel.slot(), [&](std::exception_ptr thrown, run_result value) {
-                     loop.ended = true;
-                     loop.thrown = thrown;
-                     loop.value.emplace(std::move(value));
-                   }));
-    for (std::size_t n = 0; n < step; ++n) static_cast<void>(f.loop.poll_one());
-    const bool was_over = loop.ended;
-    if (!was_over) loop.cancel.emit(asio::cancellation_type::terminal);
-    f.run();
-    REQUIRE(loop.ended);
-    CHECK(f.idle());
-    CHECK(f.time.armed() == 0);
-    CHECK(fits(f.talk));
-    if (!loop.thrown) {
-      const bool settled = loop.value->stop == run_stop::cancelled || loop.value->stop == run_stop::answer;
-      CHECK(settled);
-    }
-    if (was_over) {
-      CHECK(step > 4);
-      break;
+TEST_CASE("a cancellation at each step, of the caller or of the run, leaves nothing held, and a conversation to send") {
+  for (const stopper who : all_stoppers) {
+    CAPTURE(static_cast<int>(who));
+    // The steps: each handler that the loop's executor runs.
+    for (std::size_t step = 0;; ++step) {
+      CAPTURE(step);
+      loop_fixture f;
+      f.add_lookup();
+      const auto paused = [&](const said& what) {
+        f.transport.add(plain(what, f.spoken).with_pause_before_head().with_pause());
+      };
+      paused(said("Let me see.").calls("lookup", R"({"key":"a"})", "t1").calls("lookup", R"({"key":"b"})", "t2"));
+      paused(said("Done."));
+      run_scope root = f.open();
+      run_scope run = root.child(run_settings("child")).value();
+      started<run_result> loop;
+      f.loop.restart();
+      asio::co_spawn(f.loop, run_tools(run, f.model, f.talk, f.tools, f.how),
+                     asio::bind_cancellation_slot(loop.cancel.slot(), [&](std::exception_ptr thrown, run_result value) {
+                       loop.ended = true;
+                       loop.thrown = thrown;
+                       loop.value.emplace(std::move(value));
+                     }));
+      for (std::size_t n = 0; n < step; ++n) {
+        if (f.loop.poll_one() != 0) continue;
+        if (f.asked() > 0) f.transport.release(f.asked() - 1);
+        static_cast<void>(f.loop.poll_one());
+      }
+      const bool was_over = loop.ended;
+      if (!was_over) stop(who, loop, run, root, f);
+      f.run();
+      REQUIRE(loop.ended);
+      CHECK(f.idle());
+      CHECK(f.time.armed() == 0);
+      CHECK(fits(f.talk));
+      if (!loop.thrown) {
+        const bool settled = loop.value->stop == run_stop::cancelled || loop.value->stop == run_stop::answer;
+        CHECK(settled);
+      }
+      if (was_over) {
+        CHECK(step > 7);
+        break;
+      }
     }
   }
 }

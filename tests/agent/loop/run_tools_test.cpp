@@ -46,7 +46,7 @@ TEST_CASE("the model calls its tools, is told their results, and answers") {
     CHECK(result.outcome == run_outcome::complete);
     CHECK(result.stop == run_stop::answer);
     CHECK(result.text == "It is 7.");
-    CHECK(result.last.usage.output_tokens == 5);
+    CHECK(result.last->usage.output_tokens == 5);
     CHECK(result.explanation.empty());
     CHECK_FALSE(result.finalised);
     CHECK_FALSE(result.why != nullptr);
