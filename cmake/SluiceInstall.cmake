@@ -31,5 +31,6 @@ install(FILES
   "${CMAKE_CURRENT_BINARY_DIR}/sluiceConfig.cmake"
   "${CMAKE_CURRENT_BINARY_DIR}/sluiceConfigVersion.cmake"
   cmake/FindAsio.cmake
+  cmake/Findre2.cmake
   cmake/Findrestinio.cmake
   DESTINATION "${SLUICE_INSTALL_CMAKEDIR}")

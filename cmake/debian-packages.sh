@@ -11,7 +11,7 @@
 set -eu
 
 build='cmake ninja-build ccache g++ libasio-dev libcurl4-openssl-dev libsimdjson-dev libexpected-dev
-  nlohmann-json3-dev libvalijson-dev librestinio-dev libfmt-dev libhttp-parser-dev libcli11-dev'
+  nlohmann-json3-dev libvalijson-dev libre2-dev librestinio-dev libfmt-dev libhttp-parser-dev libcli11-dev'
 test='doctest-dev librapidcheck-dev clang clang-format libclang-rt-14-dev nodejs npm
   nginx-light nghttp2-server tinyproxy openssl'
 benchmark='libbenchmark-dev'

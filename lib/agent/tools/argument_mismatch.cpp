@@ -1,6 +1,6 @@
 #include "agent/tools/argument_mismatch.hpp"
 
-#include "agent/tools/schema_review.hpp"
+#include "agent/tools/schema_keywords.hpp"
 #include "agent/tools/tool_words.hpp"
 
 #include <algorithm>

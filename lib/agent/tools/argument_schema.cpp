@@ -1,25 +1,18 @@
 #include "agent/tools/argument_schema.hpp"
 
 #include "agent/tools/argument_mismatch.hpp"
+#include "agent/tools/quick_schema.hpp"
+#include "agent/tools/schema_judge.hpp"
 #include "agent/tools/schema_review.hpp"
 #include "agent/tools/tool_words.hpp"
 #include "llm/errors/quote.hpp"
 
 #include <nlohmann/json.hpp>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/constraint_builder.hpp>
-#include <valijson/constraints/concrete_constraints.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validation_results.hpp>
-#include <valijson/validation_visitor.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <functional>
-#include <new>
 #include <optional>
+#include <string>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -29,68 +22,10 @@ namespace sluice::agent::detail {
 namespace {
 
 using json = nlohmann::json;
-using adapter = valijson::adapters::NlohmannJsonAdapter;
-using visitor = valijson::ValidationVisitor<adapter>;
 
 unexpected<error> wrong(std::string what) { return unexpected<error>(error(errc::invalid_argument, std::move(what))); }
 unexpected<error> unfit(std::string what) {
   return unexpected<error>(error(errc::invalid_configuration, std::move(what)));
-}
-
-// A step is one schema that one value is held against. Alternatives within alternatives take a number of them that is a
-// power by the depth; what grows with the arguments alone is to pass.
-constexpr std::int64_t steps_at_least = 100'000;
-constexpr std::int64_t steps_per_byte = 2;
-// What takes about as long as a step.
-constexpr std::size_t bytes_per_step = 256;
-constexpr std::size_t comparisons_per_step = 32;
-
-class too_complex final : public std::exception {};
-
-// A check ends on the thread on which it began.
-thread_local std::int64_t steps_left = 0;
-
-class step_count final : public valijson::constraints::PolyConstraint {
- public:
-  explicit step_count(bool compares) : compares_(compares) {}
-
-  bool validate(const valijson::adapters::Adapter& target, const std::vector<std::string>& context,
-                valijson::ValidationResults*) const override {
-    std::size_t copied = 0;
-    for (const std::string& each : context) copied += each.size();
-    std::size_t cost = 1 + copied / bytes_per_step;
-    if (compares_ && target.isArray()) {
-      const std::size_t items = target.getArraySize();
-      cost += items * items / comparisons_per_step;
-    }
-    steps_left -= static_cast<std::int64_t>(cost);
-    if (steps_left < 0) throw too_complex();
-    return true;
-  }
-
- private:
-  Constraint* cloneInto(void* at) const override { return new (at) step_count(*this); }
-  std::size_t sizeOf() const override { return sizeof(step_count); }
-
-  bool compares_;
-};
-
-class step_builder final : public valijson::ConstraintBuilder {
- public:
-  valijson::constraints::Constraint* make(const valijson::adapters::Adapter& value) const override {
-    return new step_count(value.asBool());
-  }
-};
-
-// Names of members are matched by going back over them, which takes stack and time by their length.
-constexpr std::size_t most_matched_name = 256;
-
-bool has_long_name(const json& value) {
-  if (!value.is_structured()) return false;
-  for (const auto& each : value.items()) {
-    if ((value.is_object() && each.key().size() > most_matched_name) || has_long_name(each.value())) return true;
-  }
-  return false;
 }
 
 /// Reads JSON, and takes down the first name that an object gives twice: of two values only one could be checked.
@@ -112,47 +47,17 @@ class member_watch {
   std::vector<std::unordered_set<std::string>> seen_;
 };
 
-/// `<root>`, `[stops]`, `[2]`, `[city]`: as one place.
-std::string joined(const std::vector<std::string>& context) {
-  std::string path;
-  for (std::size_t i = 1; i < context.size(); ++i) {
-    std::string step = context[i].size() > 1 ? context[i].substr(1, context[i].size() - 2) : context[i];
-    const bool index = !step.empty() && step.find_first_not_of("0123456789") == std::string::npos;
-    path += index ? '[' + step + ']' : (path.empty() ? "" : ".") + step;
-  }
-  return path;
-}
-
 }  // namespace
 
 class argument_schema::rules {
  public:
+  rules(json schema, patterns compiled)
+      : text(std::move(schema)), judge(text, std::move(compiled)), quick(quick_schema::compile(text)) {}
+
+  // With its keywords rewritten.
   json text;
-  reviewed_schema reviewed;
-  valijson::Schema compiled;
-
-  /// Whether `arguments` are of the schema. Every pattern is in the table already, so that it is only read.
-  bool judge(const json& arguments, valijson::ValidationResults* results) const {
-    const adapter target(arguments);
-    const std::vector<std::string> root(1, "<root>");
-    visitor judging(target, root, true, results, const_cast<patterns&>(reviewed.compiled));
-    return judging.validateSchema(compiled);
-  }
-
-  std::string complaint(const json& arguments) const {
-    if (auto said = describe_mismatch(text, arguments)) return *std::move(said);
-    valijson::ValidationResults results;
-    try {
-      judge(arguments, &results);
-    } catch (const too_complex&) {
-      // What it has found by then does.
-    }
-    valijson::ValidationResults::Error first;
-    if (!results.popError(first)) return "the arguments are not of the tool's schema";
-    const std::string path = joined(first.context);
-    const std::string where = path.empty() ? "the object of arguments" : "argument \"" + path + '"';
-    return where + " is not of the tool's schema: " + llm::quote(first.description, {});
-  }
+  schema_judge judge;
+  std::optional<quick_schema> quick;
 };
 
 argument_schema::argument_schema(std::unique_ptr<const rules> made) noexcept : rules_(std::move(made)) {}
@@ -165,52 +70,50 @@ expected<argument_schema, error> argument_schema::compile(std::string_view text)
     return unfit("is nested deeper than " + std::to_string(most_argument_depth) + " levels");
   }
   try {
-    auto made = std::make_unique<rules>();
-    made->text = json::parse(text, nullptr, false);
-    if (!made->text.is_object()) return unfit("is not a JSON object");
-    if (const auto type = made->text.find("type"); type != made->text.end() && *type != "object") {
+    json schema = json::parse(text, nullptr, false);
+    if (!schema.is_object()) return unfit("is not a JSON object");
+    if (const auto type = schema.find("type"); type != schema.end() && *type != "object") {
       return unfit("is of type " + type->dump() + "; arguments are an \"object\"");
     }
-    auto reviewed = review_schema(made->text);
-    if (!reviewed) return unexpected<error>(std::move(reviewed).error());
-    made->reviewed = *std::move(reviewed);
-    normalise_numbers(made->text);
-    valijson::SchemaParser parser;
-    parser.addConstraintBuilder(counted_keyword, new step_builder);
-    const adapter source(made->text);
-    parser.populateSchema(source, made->compiled);
-    return argument_schema(std::move(made));
+    normalise_numbers(schema);
+    auto compiled = review_schema(schema);
+    if (!compiled) return unexpected<error>(std::move(compiled).error());
+    return argument_schema(std::make_unique<const rules>(std::move(schema), *std::move(compiled)));
   } catch (const std::exception& thrown) {
     return unfit("is not a JSON schema: " + llm::quote(thrown.what(), {}));
   }
 }
 
 expected<void, error> argument_schema::check(std::string_view arguments) const {
+  if (rules_->quick && rules_->quick->fits(arguments, most_argument_depth)) return {};
+  return check_in_full(arguments);
+}
+
+expected<void, error> argument_schema::check_in_full(std::string_view arguments) const {
   if (nesting_depth(arguments) > most_argument_depth) {
     return wrong("the arguments are nested deeper than " + std::to_string(most_argument_depth) + " levels");
   }
   try {
     member_watch watch;
-    // A mark before it is no JSON, though the parser takes it.
-    const bool marked = arguments.starts_with("\xEF\xBB\xBF");
+    // Neither a mark before it nor a NUL behind it is JSON, though the parser takes them.
+    const bool marked = arguments.starts_with("\xEF\xBB\xBF") || arguments.find('\0') != arguments.npos;
     auto parsed = marked ? json(json::value_t::discarded) : json::parse(arguments, std::ref(watch), false);
     if (parsed.is_discarded()) return wrong("the arguments are not valid JSON");
     if (!parsed.is_object()) return wrong("the arguments are not a JSON object");
     if (watch.twice) return wrong("argument \"" + shown(*watch.twice) + "\" is given twice");
     normalise_numbers(parsed);
-    if (rules_->reviewed.matches_names && has_long_name(parsed)) {
-      return wrong("the name of an argument is longer than " + std::to_string(most_matched_name) + " bytes");
+    const auto verdict = rules_->judge.judge(parsed, arguments.size());
+    if (verdict == schema_verdict::fits) return {};
+    if (verdict == schema_verdict::too_complex) {
+      return wrong("the arguments are too complex to check against the tool's schema");
     }
-    const std::int64_t most = steps_at_least + steps_per_byte * static_cast<std::int64_t>(arguments.size());
-    steps_left = most;
-    if (rules_->judge(parsed, nullptr)) return {};
-    steps_left = most;
-    return wrong(rules_->complaint(parsed));
-  } catch (const too_complex&) {
-    return wrong("the arguments are too complex to check against the tool's schema");
+    if (auto said = describe_mismatch(rules_->text, parsed)) return wrong(*std::move(said));
+    return wrong(rules_->judge.complaint(parsed, arguments.size()));
   } catch (const std::exception& thrown) {
     return wrong("the arguments cannot be checked against the tool's schema: " + llm::quote(thrown.what(), {}));
   }
 }
+
+bool argument_schema::is_quick() const noexcept { return rules_->quick.has_value(); }
 
 }  // namespace sluice::agent::detail

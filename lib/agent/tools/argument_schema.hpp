@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <string>
 #include <string_view>
 
 namespace sluice::agent::detail {
@@ -17,16 +16,17 @@ inline constexpr std::size_t most_argument_depth = 128;
 
 /// Immutable. Thread safety: all members, from any thread.
 ///
-/// Draft 7 as valijson knows it, with these differences: `format` is a remark, as the standard has it; whole numbers
-/// are integers however they are written (`3.0`, `1e3`); patterns have no references back, so that none takes more than
-/// linear time; an array that must be without duplicates has at most 1,000 items. A
-/// name that an object gives twice is refused. Arguments that take more than 100,000 steps to check, and 2 for each of
-/// their bytes, are too complex: a step is one schema that one value is held against.
+/// Draft 7 as valijson knows it, and what of later drafts can be told in its terms (`rewrite_keywords`), with these
+/// differences: `format` is a remark, as the standard has it; whole numbers are integers however they are written
+/// (`3.0`, `1e3`); patterns are those of RE2 (`schema_pattern`), so that each takes linear time. A name that an object
+/// gives twice is refused. Arguments that take more than 100,000 steps to check, and 2 for each of their bytes, are too
+/// complex: a step is one schema that one value is held against. What is surely right is found so without valijson
+/// (`quick_schema`), and without the bound.
 class argument_schema {
  public:
   /// Errors: `errc::invalid_configuration` in words that go on from "the schema of its arguments ": no JSON object, not
-  /// one of objects, a keyword of the wrong type, a reference that leads out of the schema or round in a circle, a
-  /// pattern that is none.
+  /// one of objects, a keyword of the wrong type or that cannot be checked, a reference that leads out of the schema or
+  /// round in a circle, a pattern that is none.
   [[nodiscard]] static expected<argument_schema, error> compile(std::string_view text);
   argument_schema(argument_schema&&) noexcept;
   argument_schema& operator=(argument_schema&&) noexcept;
@@ -35,6 +35,10 @@ class argument_schema {
   /// Errors: `errc::invalid_argument`, in one or two sentences for the model that name the place and what is wrong
   /// there. Never throws for what the arguments hold. O(arguments).
   [[nodiscard]] expected<void, error> check(std::string_view arguments) const;
+  /// The same, by valijson alone: what `check` gives agrees with it.
+  [[nodiscard]] expected<void, error> check_in_full(std::string_view arguments) const;
+  /// Whether arguments that are right may be found so without valijson.
+  [[nodiscard]] bool is_quick() const noexcept;
 
  private:
   class rules;
