@@ -69,13 +69,14 @@ instant admission::state::latest_start(const candidate& what) const noexcept {
 
 capacity admission::state::ahead_of(std::uint32_t index) const noexcept {
   const ticket& which = tickets_[index];
-  return ahead_in(which.workload, which.deadline, which.asked());
+  const std::size_t c = which.workload;
+  return ahead_in(c, which.deadline >= latest_deadline_[c] && !queue_.ordered_by_cost(c), which.asked());
 }
 
-capacity admission::state::ahead_in(std::size_t c, instant deadline, capacity own) const noexcept {
+capacity admission::state::ahead_in(std::size_t c, bool last, capacity own) const noexcept {
   wide tokens = 0;
   std::int64_t slots = 0;
-  if (deadline >= latest_deadline_[c] && !queue_.ordered_by_cost(c)) {
+  if (last) {
     slots = ledger_[c].queued_slots - own.slots;
     tokens = ledger_[c].queued_tokens - own.tokens;
   }
@@ -144,24 +145,31 @@ void admission::state::apply_adaptive(std::int64_t before, effects& out) {
   if (adaptive_.limit() < before) reject_infeasible(out);
 }
 
+duration admission::state::longest_wait_above(std::size_t c) noexcept {
+  duration oldest{-1};
+  for (std::uint32_t left = queue_.waiting_classes(); left != 0; left &= left - 1) {
+    const auto other = static_cast<std::size_t>(std::countr_zero(left));
+    if (rules_.classes[other].priority <= rules_.classes[c].priority) continue;
+    oldest = std::max(oldest, now_ - next_in(other).arrived);
+  }
+  return oldest;
+}
+
+bool admission::state::anybody_runs_above(std::size_t c) const noexcept {
+  for (std::size_t other = 0; other < class_count_; ++other) {
+    if (rules_.classes[other].priority > rules_.classes[c].priority && counts_[other].in_flight > 0) return true;
+  }
+  return false;
+}
+
 bool admission::state::move_limits(effects& out) {
   bool moved = false;
   for (std::uint32_t left = elastic_classes_; left != 0; left &= left - 1) {
     const auto c = static_cast<std::size_t>(std::countr_zero(left));
     if (elastic_[c].next_update() > now_) continue;
-    duration oldest{-1};
-    bool above_runs = false;
-    for (std::size_t other = 0; other < class_count_ && !above_runs; ++other) {
-      above_runs = rules_.classes[other].priority > rules_.classes[c].priority && counts_[other].in_flight > 0;
-    }
-    for (std::uint32_t others = queue_.waiting_classes(); others != 0; others &= others - 1) {
-      const auto other = static_cast<std::size_t>(std::countr_zero(others));
-      if (rules_.classes[other].priority <= rules_.classes[c].priority) continue;
-      oldest = std::max(oldest, now_ - next_in(other).arrived);
-    }
     const bool waits = (queue_.waiting_classes() >> c & 1U) != 0;
     const bool binding = waits && ledger_.room(c, next_in(c).asked) == constraint::class_slots;
-    if (!elastic_[c].update(oldest, binding, now_, above_runs)) continue;
+    if (!elastic_[c].update(longest_wait_above(c), binding, now_, anybody_runs_above(c))) continue;
     limit_class(c);
     moved = true;
   }
@@ -206,8 +214,7 @@ void admission::state::limit_class(std::size_t c) noexcept {
 }
 
 // In nanoseconds of service when that is known, else in tokens: within a class one of the two is known for all.
-std::uint64_t admission::state::expected_cost(std::uint32_t index) const noexcept {
-  const candidate what = candidate_of(index);
+std::uint64_t admission::state::expected_cost(const candidate& what) const noexcept {
   if (const auto expected = expect(what)) return static_cast<std::uint64_t>(expected->total.count());
   return static_cast<std::uint64_t>(what.asked.tokens);
 }

@@ -117,24 +117,28 @@ bool admission::state::found_fine(std::size_t c, const next_waiter& which, effec
 
 void admission::state::prepare_heads(effects& out) {
   if (tenant_rates_) resume_flows();
-  // Those that begin to wait meanwhile are looked at next time; what becomes of one may change what is known of others.
-  for (std::uint32_t waiting = queue_.waiting_classes();;) {
-    const std::uint32_t left = waiting & (unlooked() | (tenant_rates_ ? waiting : 0));
+  // Who goes may give back what others wait for, so that they wait for their turn from now on; and may change what is
+  // to be expected of those that were found to be fine.
+  for (std::uint32_t fine = 0;;) {
+    const std::uint32_t waiting = queue_.waiting_classes();
+    const std::uint32_t left = waiting & ~fine & (unlooked() | (tenant_rates_ ? waiting : 0));
     if (left == 0) return;
     const auto c = static_cast<std::size_t>(std::countr_zero(left));
-    waiting &= ~std::uint32_t{1} << c;
-    while ((queue_.waiting_classes() >> c & 1U) != 0) {
-      const next_waiter& next = next_in(c);
-      const std::uint32_t index = next.index;
-      if ((unlooked_ >> c & 1U) != 0 && !found_fine(c, next, out)) continue;
-      if (!tenant_rates_) break;
-      const rate_cells& rates = tenants_[tenant_of(index)].rates;
-      const rate_charge charge = candidate_of(index).charge();
-      if (rates.first_short(charge, now_) == rate_axis::none) break;
-      const std::uint32_t flow = flow_of(index);
-      ledger_.unqueue(c, flows_[flow].slots, flows_[flow].tokens);
-      queue_.pause(flow, rates.earliest(charge, now_));
+    const next_waiter& next = next_in(c);
+    const std::uint32_t index = next.index;
+    if ((unlooked_ >> c & 1U) != 0 && !found_fine(c, next, out)) {
+      fine = 0;
+      continue;
     }
+    const rate_cells& rates = tenants_[tenant_of(index)].rates;
+    const rate_charge charge = candidate_of(index).charge();
+    if (!tenant_rates_ || rates.first_short(charge, now_) == rate_axis::none) {
+      fine |= 1U << c;
+      continue;
+    }
+    const std::uint32_t flow = flow_of(index);
+    ledger_.unqueue(c, flows_[flow].slots, flows_[flow].tokens);
+    queue_.pause(flow, rates.earliest(charge, now_));
   }
 }
 
@@ -205,11 +209,11 @@ bool admission::state::may_pass(std::uint32_t head) noexcept {
     passes_ = 0;
     blocked_since_ = now_;
   }
-  return passes_ < rules_.bypass.passes && now_ < after(blocked_since_, patience_for(head));
+  return passes_ < rules_.bypass.passes && now_ < after(blocked_since_, patience_for(candidate_of(head)));
 }
 
-duration admission::state::patience_for(std::uint32_t head) const noexcept {
-  const auto expected = expect(candidate_of(head));
+duration admission::state::patience_for(const candidate& head) const noexcept {
+  const auto expected = expect(head);
   return expected ? std::min(rules_.bypass.patience, expected->total) : rules_.bypass.patience;
 }
 
@@ -233,7 +237,8 @@ std::int64_t admission::state::most_beside(std::size_t c) const noexcept {
 // One of the same class that is sure to fit beside its head.
 std::uint32_t admission::state::small_one(std::size_t c, std::uint32_t head) {
   const capacity free = ledger_.free();
-  if (free.slots <= 0 || free.tokens <= 0 || queue_.size(c) < 2) return nowhere;
+  const std::size_t others = queue_.size(c) - (head == nowhere ? 0 : 1);
+  if (free.slots <= 0 || free.tokens <= 0 || others == 0) return nowhere;
   const std::uint32_t index = queue_.fitting(c, most_beside(c), head);
   if (index == shed_index::none || flows_[flow_of(index)].paused) return nowhere;
   if (ledger_.room(c, tickets_[index].asked()) != constraint::none || hopeless(index)) return nowhere;

@@ -11,6 +11,7 @@
 #include "core/fair_queue.hpp"
 #include "core/key_table.hpp"
 #include "core/ledger.hpp"
+#include "core/newcomer.hpp"
 #include "core/overload.hpp"
 #include "core/pace.hpp"
 #include "core/preemption.hpp"
@@ -239,6 +240,10 @@ class admission::state {
   void learn(std::uint32_t index, const grant& ended, effects& out);
   void note_first_token(std::uint32_t index) noexcept;
   [[nodiscard]] bool is_elastic(std::size_t c) const noexcept { return (elastic_classes_ >> c & 1U) != 0; }
+  /// How long the next of the classes above have waited at most, negative for nobody; and whether anything of those
+  /// classes runs.
+  [[nodiscard]] duration longest_wait_above(std::size_t c) noexcept;
+  [[nodiscard]] bool anybody_runs_above(std::size_t c) const noexcept;
   /// Whether any moved.
   bool move_limits(effects& out);
   void apply_adaptive(std::int64_t before, effects& out);
@@ -256,14 +261,17 @@ class admission::state {
   /// Works out how many of a class may run at once for its work to be done in time.
   void renew_pace(std::size_t c) noexcept;
   void limit_class(std::size_t c) noexcept;
-  [[nodiscard]] std::uint64_t expected_cost(std::uint32_t index) const noexcept;
+  [[nodiscard]] std::uint64_t expected_cost(std::uint32_t index) const noexcept {
+    return expected_cost(candidate_of(index));
+  }
+  [[nodiscard]] std::uint64_t expected_cost(const candidate& what) const noexcept;
   [[nodiscard]] std::optional<service_estimate> expect(const candidate& what) const noexcept;
   /// For work with `ahead` before it; `waits`: whether it has to wait at all.
   [[nodiscard]] prospect foresee(const candidate& what, capacity ahead, bool waits) const noexcept;
   /// What is sure to be served before a waiter: all of classes of higher priority, and the others of its class when it
   /// has the latest deadline of all that came.
   [[nodiscard]] capacity ahead_of(std::uint32_t index) const noexcept;
-  [[nodiscard]] capacity ahead_in(std::size_t c, instant deadline, capacity own) const noexcept;
+  [[nodiscard]] capacity ahead_in(std::size_t c, bool last, capacity own) const noexcept;
   /// Whether it could end by its deadline if it started now, as far as is known.
   [[nodiscard]] bool in_time(const candidate& what) const noexcept {
     return !rules_.feasibility.enabled || now_ <= latest_start(what);
@@ -287,13 +295,24 @@ class admission::state {
   [[nodiscard]] expected<sluice::forecast, decision> forecast_at_present(const request& what);
   [[nodiscard]] decision refusal_of(const request& what, const candidate& as, reason why,
                                     constraint bound) const noexcept;
-  [[nodiscard]] constraint bound_at_arrival(const candidate& what) const noexcept;
-  [[nodiscard]] bool would_come_first(const candidate& what) const noexcept;
-  [[nodiscard]] bool would_pass(const candidate& what, std::uint32_t head);
-  [[nodiscard]] bool would_start(const candidate& what);
+  [[nodiscard]] newcomer newcomer_of(const request& what, const candidate& as) noexcept;
+  [[nodiscard]] bool would_resume(const newcomer& who) const noexcept;
+  /// What becomes of the next of its tenant, which its rate has paused.
+  void look_again(newcomer& who) noexcept;
+  /// The next of its class when it has joined; `nowhere` for itself.
+  [[nodiscard]] std::uint32_t next_with(const newcomer& who) const noexcept;
+  [[nodiscard]] constraint bound_at_arrival(const newcomer& who) const noexcept;
+  [[nodiscard]] capacity would_be_ahead_of(const newcomer& who) const noexcept;
+  /// Puts down what it asks for as what waits.
+  void put_down(const newcomer& who, ledger& accounts) const noexcept;
+  /// Who starts when it has joined: `nowhere` for itself, or another one that waits, or nobody.
+  [[nodiscard]] std::optional<std::uint32_t> who_would_start(const newcomer& who, const ledger& accounts);
+  [[nodiscard]] bool would_pass(const newcomer& who, std::uint32_t head, const ledger& accounts);
+  [[nodiscard]] bool could_be_passed(std::uint32_t head, const candidate& what) const noexcept;
+  [[nodiscard]] bool would_raise_its_ceiling(const newcomer& who, ledger& accounts);
   /// The bound on the queue by which it would be turned away, if any.
-  [[nodiscard]] constraint would_be_shed(const candidate& what, bool parked);
-  [[nodiscard]] duration patience_for(std::uint32_t head) const noexcept;
+  [[nodiscard]] constraint would_be_shed(const newcomer& who);
+  [[nodiscard]] duration patience_for(const candidate& head) const noexcept;
   [[nodiscard]] std::int64_t most_beside(std::size_t c) const noexcept;
 
   // Explanations.

@@ -29,6 +29,8 @@ class cost_order {
   void remove(std::uint32_t place) { order_.erase(place); }
   /// The cheapest, or 0xffffffff.
   [[nodiscard]] std::uint32_t cheapest() const noexcept { return order_.empty() ? 0xffff'ffff : order_.front().index; }
+  /// What it costs. Precondition: there is one.
+  [[nodiscard]] std::uint64_t least_cost() const noexcept { return order_.front().cost; }
 
  private:
   struct item {

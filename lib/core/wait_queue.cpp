@@ -67,6 +67,28 @@ void wait_queue::join_run(std::uint32_t index, const placement& where) {
   join_line(index, shown_lane, where.rank, place);
 }
 
+bool wait_queue::would_lead(const placement& where, instant deadline, std::uint64_t sequence) const noexcept {
+  const lane_item mine = item_of(nowhere, deadline, where.rank);
+  const auto before = [&](const lane_item& other) {
+    if (mine.key != other.key) return mine.key < other.key;
+    if (mine.rank != other.rank) return static_cast<std::int32_t>(mine.rank - other.rank) < 0;
+    return sequence < tickets_[other.index].sequence;
+  };
+  const std::uint32_t fresh = lanes_per_flow * where.flow;
+  const std::uint32_t continuing = fresh + 1;
+  std::uint32_t which = where.continuing ? continuing : fresh;
+  const run_line of_run{where.flow, where.root};
+  const std::uint32_t line = where.root == nowhere ? key_table::none : line_of_run_.find(of_run.key());
+  if (line != key_table::none) {
+    // It waits behind the one that is there of its run, or takes the place of that one.
+    const std::uint32_t shown = lines_[line].shown;
+    which = lane_of_[shown] & ~run_bit;
+    if (!before(lanes_[which].waiting[places_[shown]])) return false;
+  }
+  const auto& joined = lanes_[which].waiting;
+  return (which == continuing || lanes_[continuing].waiting.empty()) && (joined.empty() || before(joined.front()));
+}
+
 std::uint32_t wait_queue::lane_aside() {
   if (unused_aside_.empty()) {
     unused_aside_.push_back(lanes_aside_);

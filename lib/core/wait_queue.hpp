@@ -74,6 +74,8 @@ class wait_queue {
     if (!continuing.waiting.empty()) return continuing.waiting.front().index;
     return (fresh.waiting.empty() ? lanes_[first + 2] : fresh).waiting.front().index;
   }
+  /// Whether one that is not there would be the next of its flow. Precondition: something of it waits.
+  [[nodiscard]] bool would_lead(const placement& where, instant deadline, std::uint64_t sequence) const noexcept;
   /// The next of those of a flow that are late, or `nowhere`.
   [[nodiscard]] std::uint32_t late_of(std::uint32_t flow) const noexcept {
     const lane& late = lanes_[lanes_per_flow * flow + 2];
@@ -123,6 +125,8 @@ class wait_queue {
   void add_cost(std::uint32_t index, std::uint64_t cost);
   /// The cheapest of class `c`, or `nowhere`.
   [[nodiscard]] std::uint32_t cheapest(std::size_t c) const noexcept { return classes_[c].by_cost.cheapest(); }
+  /// What the cheapest is expected to cost. Precondition: there is one.
+  [[nodiscard]] std::uint64_t least_cost(std::size_t c) const noexcept { return classes_[c].by_cost.least_cost(); }
 
  private:
   struct expiry {

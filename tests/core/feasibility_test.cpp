@@ -165,3 +165,24 @@ TEST_CASE("when the adaptive limit falls, who can no longer be done by its deadl
   CHECK(gate.signal(provider_signal::overloaded) == "rejected x (infeasible)");
   CHECK(gate.machine.statistics().adaptive_limit == 5);
 }
+
+TEST_CASE("what begins to wait because another one was too late is itself looked at before it may start") {
+  for (const workload first : {interactive, batch}) {
+    CAPTURE(first.index());
+    const workload second = first == interactive ? batch : interactive;
+    auto rules = judging({1, 1'000'000});
+    rules.feasibility.wait_share = 0.01;
+    logged_gate gate(rules);
+    teach(gate, 2s);
+    CHECK(gate.open_run("run", {.limit = {.tokens = 250}}) == "-");
+    CHECK(gate.arrive("holds", {}) == "granted holds");
+    const cost whole{.tokens = 200, .output_tokens = 100};
+    CHECK(gate.arrive("late", whole, first, {.deadline = gate.now + 3s, .run = "run"}) ==
+          "budget at 50 %, budget at 80 %");
+    CHECK(gate.arrive("late too", whole, second, {.deadline = gate.now + 3s, .run = "run"}) == "-");
+    CHECK(gate.arrive("in time", whole, second, {.deadline = gate.now + 30s, .run = "run"}) == "-");
+    gate.now += 1500ms;
+    // One after the other: each gives back what the next could pay with.
+    CHECK(gate.finish("holds") == "rejected late (infeasible), rejected late too (infeasible), granted in time");
+  }
+}

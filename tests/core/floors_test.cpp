@@ -192,3 +192,22 @@ TEST_CASE("batch keeps its floor whatever interactive asks for") {
   CHECK(gate.arrive("b2", {.tokens = 10}, batch) == "-");
   CHECK(gate.finish("b") == "granted b2");
 }
+
+TEST_CASE("a class that begins to wait has its floor restored in the same event when it is due") {
+  auto rules = bare({2, 1'000});
+  rules[interactive].priority = 1;
+  rules[interactive].floor = {1, 100};
+  rules[interactive].restore_within = 100ms;
+  rules[batch].preemptible = true;
+  logged_gate gate(rules);
+  CHECK(gate.open_run("run", {.limit = {.tokens = 60}}) == "-");
+  for (const char* name : {"b", "c"}) {
+    CHECK(gate.arrive(name, {.tokens = 10}, batch) == std::string("granted ") + name);
+    CHECK(gate.stoppable(name) == "-");
+  }
+  CHECK(gate.arrive("x", {.tokens = 50}, interactive, {.run = "run"}) == "budget at 50 %, budget at 80 %");
+  CHECK(gate.arrive("y", {.tokens = 50}, interactive, {.run = "run"}) == "-");
+  // Only now does anybody wait for capacity: the one before went, and what it had set aside pays for the other.
+  gate.now += 1s;
+  CHECK(gate.cancel("x") == "preempt c");
+}

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <string>
 
 using namespace sluice;
 using namespace sluice::core;
@@ -76,4 +77,37 @@ TEST_CASE("when one that has waited for long goes, those of its tenant that wait
   CHECK(gate.tick() == "-");
   CHECK(gate.finish("holds") == "-");
   CHECK(gate.cancel("large") == "granted small");
+}
+
+TEST_CASE("what begins to wait because another one goes is held to its tenant's rate before it may start") {
+  for (const workload first : {interactive, batch}) {
+    CAPTURE(first.index());
+    const workload second = first == interactive ? batch : interactive;
+    auto rules = metered({2, 1'000});
+    rules.feasibility = {.enabled = true, .service_share = 1, .wait_share = 0.01, .run_share = 0};
+    logged_gate gate(rules);
+    // Work takes two seconds.
+    for (int i = 0; i < 5; ++i) {
+      const std::string name = "sample" + std::to_string(i);
+      CHECK(gate.arrive(name, {.tokens = 200, .output_tokens = 100}, first) == "granted " + name);
+      gate.now += 2s;
+      CHECK(gate.finish(name, usage{100, 50}) == "-");
+    }
+    CHECK(gate.open_run("run", {.limit = {.tokens = 250}}) == "-");
+    CHECK(gate.arrive("a", {.tokens = 100}, second, {.tenant = acme}) == "granted a");
+    CHECK(gate.arrive("holds", {}) == "granted holds");
+    CHECK(gate.arrive("late", {.tokens = 200, .output_tokens = 100}, first,
+                      {.deadline = gate.now + 3s, .run = "run"}) == "budget at 50 %, budget at 80 %");
+    const instant empty = gate.now;
+    CHECK(gate.arrive("b", {.tokens = 80}, second, {.tenant = acme, .run = "run"}) == "-");
+    gate.now += 1500ms;
+    // The run could pay for it now; its tenant has sent all that it may.
+    CHECK(gate.finish("holds") == "rejected late (infeasible)");
+    CHECK(gate.explain("b").bound == constraint::tenant_input);
+    gate.now = gate.wake;
+    CHECK(gate.tick() == "-");
+    CHECK(gate.wake == empty + 80s);
+    gate.now = gate.wake;
+    CHECK(gate.tick() == "granted b");
+  }
 }

@@ -154,35 +154,42 @@ class service : public order {
     counts.retries_refused_total += why == reason::retry_budget ? 1 : 0;
   }
 
-  /// The heads are those that can still be done in time, of tenants whose rate lets them through.
+  /// The heads are those that can still be done in time, of tenants whose rate lets them through. Whoever is not goes,
+  /// by the order of the classes, until all of them are.
   void prepare_heads() {
     turns_.resume(now_);
-    // Those that begin to wait meanwhile, because what they wait for was given back, are looked at next time.
-    std::vector<bool> waits;
-    for (std::size_t c = 0; c < classes(); ++c) waits.push_back(next_of(c) != nullptr);
-    for (std::size_t c = 0; c < classes(); ++c) {
-      if (!waits[c]) continue;
-      for (const piece* head = next_of(c); head != nullptr; head = next_of(c)) {
-        if (hopeless(*head)) {
-          count_miss(c);
-          if (rules_.observe) {
-            let_through(*head, true);
-          } else {
-            reject(head->asked.tag, reason::infeasible, constraint::deadline);
-          }
-          watch_overload(c);
-          continue;
-        }
-        const duration promise = rules_.classes[c].start_within;
-        if (promise > duration::zero() && !head->late && now_ - head->arrived > promise) {
-          make_late(*find(waiting, head->asked.tag));
-          continue;
-        }
-        const plain_rates& rates = tenants_[head->tenant].rates;
-        if (rates.first_short(charge_of(*head), now_) == rate_axis::none) break;
-        turns_.pause(flow_of(*head), rates.earliest(charge_of(*head), now_));
+    const auto one_goes = [this] {
+      for (std::size_t c = 0; c < classes(); ++c) {
+        const piece* const head = next_of(c);
+        if (head != nullptr && gives_way(*head)) return true;
       }
+      return false;
+    };
+    while (one_goes()) continue;
+  }
+
+  /// Whether it may not be the next of its class, and so is that no longer.
+  [[nodiscard]] bool gives_way(const piece& head) {
+    const std::size_t c = head.workload();
+    if (hopeless(head)) {
+      count_miss(c);
+      if (rules_.observe) {
+        let_through(head, true);
+      } else {
+        reject(head.asked.tag, reason::infeasible, constraint::deadline);
+      }
+      watch_overload(c);
+      return true;
     }
+    const duration promise = rules_.classes[c].start_within;
+    if (promise > duration::zero() && !head.late && now_ - head.arrived > promise) {
+      make_late(*find(waiting, head.asked.tag));
+      return true;
+    }
+    const plain_rates& rates = tenants_[head.tenant].rates;
+    if (rates.first_short(charge_of(head), now_) == rate_axis::none) return false;
+    turns_.pause(flow_of(head), rates.earliest(charge_of(head), now_));
+    return true;
   }
 
   [[nodiscard]] choice choose() {
