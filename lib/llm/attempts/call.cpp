@@ -70,13 +70,28 @@ expected<void, failure> call::encode(bool ask_usage) {
   return {};
 }
 
-failure call::interrupted(error why, call_phase when) {
-  if (!why.is(errc::preempted)) return failure(std::move(why), when);
-  return failure(
+failure call::interrupted(error why, call_phase when) const {
+  return why.is(errc::cancelled) && is_stopped() ? stopped_failure(when) : failure(std::move(why), when);
+}
+
+failure call::stopped_failure(call_phase when) const {
+  if (stop_->stopped() == stop_cause::run_closed) {
+    return failure(errc::cancelled, "cancelled: its run was cancelled or closed while the exchange was under way",
+                   when);
+  }
+  failure why(
       errc::preempted,
       "preempted: the capacity was lent, and its owner needs it back; ask again with failure::age as call_options::age "
       "to keep the place",
       when);
+  why.age = options_.age;
+  return why;
+}
+
+void call::stopped(exchange& from, instant now) {
+  options_.age = from.account.held().age();
+  failure why = stopped_failure(call_phase::answering);
+  log_.end(from.account.taken(), &why, now);
 }
 
 void call::note(failure& why, meter& account) {
@@ -122,8 +137,13 @@ asio::awaitable<expected<exchange, failure>> call::begin() {
   }
   log_.admitted();
   meter account(*std::move(admitted), reserved_, endpoint_->options.reconcile_every);
+  stop_.reset();
+  if (account.held().could_be_stopped()) {
+    stop_ = std::make_shared<stop_signal>();
+    account.held().stop_by(stop_);
+  }
   tries_.sent();
-  auto answer = co_await ask(account);
+  auto answer = co_await ask();
   if (!answer) {
     note(answer.error(), account);
     co_return result(unexpected<failure>(std::move(answer).error()));
@@ -131,17 +151,17 @@ asio::awaitable<expected<exchange, failure>> call::begin() {
   co_return result(exchange(std::move(account), *std::move(answer)));
 }
 
-asio::awaitable<expected<std::unique_ptr<http::response>, failure>> call::ask(meter& account) {
+asio::awaitable<expected<std::unique_ptr<http::response>, failure>> call::ask() {
   using result = expected<std::unique_ptr<http::response>, failure>;
   for (;;) {
-    auto head = co_await send(account);
+    auto head = co_await send();
     if (!head) co_return result(std::move(head));
     log_.head(**head);
     if (const auto limits = rate_limits_of((*head)->headers())) endpoint_->gate.report_limits(*limits);
     const int status = (*head)->status();
     if (status >= 200 && status < 300) co_return result(std::move(head));
 
-    auto refusal = co_await refusal_of(**head, account);
+    auto refusal = co_await refusal_of(**head);
     if (!refusal) co_return result(unexpected<failure>(std::move(refusal).error()));
     if (!usage_refused_) co_return result(unexpected<failure>(*std::move(refusal)));
     // The server did nothing yet: the same permit serves the same call, put in a way that the server knows.
@@ -150,25 +170,24 @@ asio::awaitable<expected<std::unique_ptr<http::response>, failure>> call::ask(me
   }
 }
 
-asio::awaitable<expected<std::unique_ptr<http::response>, failure>> call::send(meter& account) {
+asio::awaitable<expected<std::unique_ptr<http::response>, failure>> call::send() {
   using result = expected<std::unique_ptr<http::response>, failure>;
   http::request sent = endpoint_->make(body_, streamed_, options_.deadline);
-  auto sending = endpoint_->over.send(std::move(sent));
-  auto guarded = co_await account.held().guard(std::move(sending));
-  if (!guarded) co_return result(unexpected<failure>(interrupted(std::move(guarded).error(), call_phase::sent)));
-  if (!*guarded) co_return result(unexpected<failure>(failure(std::move(*guarded).error(), call_phase::sent)));
-  co_return result(*std::move(*guarded));
+  sent.stop = stop_;
+  auto head = co_await endpoint_->over.send(std::move(sent));
+  if (!head) co_return result(unexpected<failure>(interrupted(std::move(head).error(), call_phase::sent)));
+  co_return result(*std::move(head));
 }
 
-asio::awaitable<expected<failure, failure>> call::refusal_of(http::response& from, meter& account) {
+asio::awaitable<expected<failure, failure>> call::refusal_of(http::response& from) {
   using result = expected<failure, failure>;
   std::string body;
   time_source& time = endpoint_->gate.time();
   const instant until = after(time.now(), longest_refusal);
-  auto reading = read_refusal(from, account, body);
+  auto reading = read_refusal(from, body);
   auto read = co_await within(time, until, std::move(reading));
   const bool late = time.now() >= until;
-  if (!read && !(late && read.error().is(errc::cancelled)))
+  if (!read && (!late || is_stopped() || !read.error().is(errc::cancelled)))
     co_return result(unexpected<failure>(std::move(read).error()));
   const int status = from.status();
   if (asks_usage_ && (status == 400 || status == 422) && body.find("stream_options") != body.npos) {
@@ -178,10 +197,10 @@ asio::awaitable<expected<failure, failure>> call::refusal_of(http::response& fro
   co_return result(failure_of_status(status, from.headers(), body, endpoint_->hidden));
 }
 
-asio::awaitable<expected<void, failure>> call::read_refusal(http::response& from, meter& account, std::string& body) {
+asio::awaitable<expected<void, failure>> call::read_refusal(http::response& from, std::string& body) {
   using result = expected<void, failure>;
   while (body.size() < most_refusal) {
-    auto part = co_await read(from, account);
+    auto part = co_await read(from);
     // What was said counts more than that it broke off, unless it was us who broke it off.
     if (!part && (part.error().is(errc::preempted) || part.error().is(errc::cancelled))) {
       co_return result(unexpected<failure>(std::move(part).error()));
@@ -192,16 +211,14 @@ asio::awaitable<expected<void, failure>> call::read_refusal(http::response& from
   co_return result();
 }
 
-asio::awaitable<expected<std::string, failure>> call::read(exchange& from) { return read(*from.answer, from.account); }
+asio::awaitable<expected<std::string, failure>> call::read(exchange& from) { return read(*from.answer); }
 
-asio::awaitable<expected<std::string, failure>> call::read(http::response& from, meter& account) {
+asio::awaitable<expected<std::string, failure>> call::read(http::response& from) {
   using result = expected<std::string, failure>;
-  auto reading = from.read();
-  auto guarded = co_await account.held().guard(std::move(reading));
-  if (!guarded) co_return result(unexpected<failure>(interrupted(std::move(guarded).error(), call_phase::answering)));
-  if (!*guarded) co_return result(unexpected<failure>(failure(std::move(*guarded).error(), call_phase::answering)));
-  log_.received(**guarded);
-  co_return result(*std::move(*guarded));
+  auto part = co_await from.read();
+  if (!part) co_return result(unexpected<failure>(interrupted(std::move(part).error(), call_phase::answering)));
+  log_.received(*part);
+  co_return result(*std::move(part));
 }
 
 }  // namespace sluice::llm::detail

@@ -8,6 +8,7 @@
 #include <sluice/llm/failure.hpp>
 #include <sluice/llm/reply.hpp>
 #include <sluice/llm/request.hpp>
+#include <sluice/runtime/stop_signal.hpp>
 
 #include "llm/attempts/attempt_log.hpp"
 #include "llm/attempts/attempts.hpp"
@@ -69,6 +70,13 @@ class call {
   void abandoned(exchange& from) noexcept { log_.abandon(from.account.taken()); }
   /// The same, with a reason and the time.
   void left(exchange& from, const failure& why, instant now) { log_.end(from.account.taken(), &why, now); }
+  /// It was stopped, and nobody waited for it: as `failed`, but the gate may be gone.
+  void stopped(exchange& from, instant now);
+
+  /// What stops the exchange under way; null when nothing can.
+  [[nodiscard]] const std::shared_ptr<stop_signal>& stop() const noexcept { return stop_; }
+  /// Why it was stopped. Precondition: it was.
+  [[nodiscard]] failure stopped_failure(call_phase when) const;
 
   /// Whether there is to be another attempt after `wait`; then this keeps its age. If not, `why` is made into the
   /// call's failure.
@@ -82,12 +90,13 @@ class call {
 
  private:
   expected<void, failure> encode(bool ask_usage);
-  asio::awaitable<expected<std::unique_ptr<http::response>, failure>> ask(meter& account);
-  asio::awaitable<expected<std::unique_ptr<http::response>, failure>> send(meter& account);
-  asio::awaitable<expected<std::string, failure>> read(http::response& from, meter& account);
-  asio::awaitable<expected<void, failure>> read_refusal(http::response& from, meter& account, std::string& body);
-  [[nodiscard]] asio::awaitable<expected<failure, failure>> refusal_of(http::response& from, meter& account);
-  [[nodiscard]] static failure interrupted(error why, call_phase when);
+  asio::awaitable<expected<std::unique_ptr<http::response>, failure>> ask();
+  asio::awaitable<expected<std::unique_ptr<http::response>, failure>> send();
+  asio::awaitable<expected<std::string, failure>> read(http::response& from);
+  asio::awaitable<expected<void, failure>> read_refusal(http::response& from, std::string& body);
+  [[nodiscard]] asio::awaitable<expected<failure, failure>> refusal_of(http::response& from);
+  [[nodiscard]] bool is_stopped() const noexcept { return stop_ && stop_->stopped() != stop_cause::none; }
+  [[nodiscard]] failure interrupted(error why, call_phase when) const;
   void note(failure& why, meter& account);
 
   std::shared_ptr<endpoint> endpoint_;
@@ -102,6 +111,7 @@ class call {
   bool continued_ = false;
   std::string begun_by_caller_;
   std::optional<std::int64_t> output_limit_;
+  std::shared_ptr<stop_signal> stop_;
   attempts tries_;
   attempt_log log_;
 };

@@ -53,6 +53,7 @@ stream_call::stream_call(call what, exchange begun)
 }
 
 stream_call::~stream_call() {
+  limit_.obey(nullptr);
   limit_.stop();
   if (exchange_) call_.abandoned(*exchange_);
 }
@@ -66,6 +67,7 @@ void stream_call::start(exchange begun) {
   request_id_ = request_id_of(begun.answer->headers());
   content_type_ = begun.answer->header_value("content-type");
   exchange_.emplace(std::move(begun));
+  limit_.obey(call_.stop());
   decoder_->answer.request_id = request_id_;
   kind_ = begins_with(content_type_, "application/json") ? body_kind::document
           : begins_with(content_type_, "text/html")      ? body_kind::foreign
@@ -75,7 +77,11 @@ void stream_call::start(exchange begun) {
 asio::awaitable<expected<std::optional<stream_event>, failure>> stream_call::next() {
   using result = expected<std::optional<stream_event>, failure>;
   const auto seen = limit_.begin_reading();
-  if (seen != unread_limit::verdict::in_time && !failed_) give_up(unread(seen == unread_limit::verdict::too_late));
+  if (seen == unread_limit::verdict::stopped) {
+    broken_ = with_partial(unread(seen));
+  } else if (seen != unread_limit::verdict::in_time && !failed_) {
+    give_up(unread(seen));
+  }
   for (;;) {
     try {
       if (broken_ && (!handed_out_ || given_ == ready_.size())) {
@@ -296,15 +302,20 @@ failure stream_call::with_partial(failure why) const {
   return why;
 }
 
-void stream_call::left_unread(bool deadline_passed, instant now) noexcept {
+void stream_call::left_unread(unread_limit::verdict why, instant now) noexcept {
   if (!exchange_) return;
   // Nobody may wait for an observer here; it is told with the next `next`, or when the stream goes.
-  call_.left(*exchange_, unread(deadline_passed), now);
+  if (why == unread_limit::verdict::stopped) {
+    call_.stopped(*exchange_, now);
+  } else {
+    call_.left(*exchange_, unread(why), now);
+  }
   exchange_.reset();
 }
 
-failure stream_call::unread(bool deadline_passed) const {
-  if (deadline_passed) {
+failure stream_call::unread(unread_limit::verdict why) const {
+  if (why == unread_limit::verdict::stopped) return of_this_exchange(call_.stopped_failure(call_phase::answering));
+  if (why == unread_limit::verdict::too_late) {
     return of_this_exchange(
         failure(errc::deadline_exceeded,
                 "the deadline passed while nobody read the stream: it was closed, and what came is kept",

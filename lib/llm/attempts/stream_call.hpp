@@ -64,8 +64,8 @@ class stream_call final : private unread_limit::owner {
   void give_up(failure why);
   [[nodiscard]] failure with_partial(failure why) const;
 
-  void left_unread(bool deadline_passed, instant now) noexcept override;
-  [[nodiscard]] failure unread(bool deadline_passed) const;
+  void left_unread(unread_limit::verdict why, instant now) noexcept override;
+  [[nodiscard]] failure unread(unread_limit::verdict why) const;
   [[nodiscard]] failure of_this_exchange(failure why) const;
 
   call call_;

@@ -32,6 +32,8 @@ failure left(ending why, call_phase when) {
 bool is_leaders_own(const failure& why, const call_options& leaders, const call_options& callers) {
   const bool has_longer = callers.deadline > leaders.deadline;
   if (why.is(errc::deadline_exceeded)) return has_longer;
+  // As a rule its run was closed; where everything is going away the caller's own exchange tells it so.
+  if (why.is(errc::cancelled)) return callers.run != leaders.run;
   if (!why.is(errc::refused) || !why.refusal) return false;
   switch (why.refusal->reason()) {
     case reason::infeasible:

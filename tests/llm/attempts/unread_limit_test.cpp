@@ -27,7 +27,12 @@ namespace {
 struct counted final : unread_limit::owner {
   int unread = 0;
   int late = 0;
-  void left_unread(bool deadline_passed, instant) noexcept override { ++(deadline_passed ? late : unread); }
+  int stopped = 0;
+  instant at = sluice::never;
+  void left_unread(unread_limit::verdict why, instant now) noexcept override {
+    at = now;
+    ++(why == unread_limit::verdict::too_late ? late : why == unread_limit::verdict::unread ? unread : stopped);
+  }
 };
 
 client_options with(duration unread) {
@@ -85,6 +90,84 @@ TEST_CASE("the deadline holds while nobody reads, with a limit or without") {
   unread_limit none(seen, 0s, sluice::never);
   none.end_reading(time);
   CHECK(time.armed() == 0);
+}
+
+TEST_CASE("a signal ends what nobody reads at once, with a limit or without, and is told of once") {
+  for (const duration length : {0s, 10s}) {
+    sluice::testing::manual_time_source time;
+    counted seen;
+    unread_limit limit(seen, length, sluice::never);
+    const auto signal = std::make_shared<sluice::stop_signal>();
+    limit.obey(signal);
+    limit.end_reading(time);
+    time.advance(5s);
+    signal->stop(sluice::stop_cause::run_closed);
+    CHECK(seen.stopped == 1);
+    time.advance(100s);
+    CHECK(seen.unread == 0);
+    CHECK(time.armed() == 0);
+    CHECK(limit.begin_reading() == unread_limit::verdict::stopped);
+    CHECK(limit.begin_reading() == unread_limit::verdict::in_time);
+    // The next exchange is another.
+    limit.obey(nullptr);
+    CHECK(signal.use_count() == 1);
+    limit.end_reading(time);
+    CHECK(seen.stopped == 1);
+    CHECK(limit.begin_reading() == unread_limit::verdict::in_time);
+  }
+}
+
+TEST_CASE("a signal that comes while somebody reads waits for the end of it; one of a former exchange is not heard") {
+  sluice::testing::manual_time_source time;
+  counted seen;
+  const auto former = std::make_shared<sluice::stop_signal>();
+  const auto signal = std::make_shared<sluice::stop_signal>();
+  {
+    unread_limit limit(seen, 10s, sluice::never);
+    limit.obey(former);
+    limit.obey(signal);
+    limit.end_reading(time);
+    former->stop(sluice::stop_cause::preempted);
+    CHECK(seen.stopped == 0);
+    CHECK(limit.begin_reading() == unread_limit::verdict::in_time);
+    signal->stop(sluice::stop_cause::preempted);
+    CHECK(seen.stopped == 0);
+    time.advance(3s);
+    limit.end_reading(time);
+    CHECK(seen.stopped == 1);
+    CHECK(seen.at == time.now());
+    CHECK(limit.begin_reading() == unread_limit::verdict::stopped);
+    // Stopped already when it is given.
+    limit.obey(signal);
+    limit.end_reading(time);
+    CHECK(seen.stopped == 2);
+  }
+  CHECK(signal.use_count() == 1);
+  CHECK(time.armed() == 0);
+}
+
+TEST_CASE("the limit may go while its signal is stopped on another thread") {
+  sluice::testing::manual_time_source time;
+  for (int round = 0; round < 300; ++round) {
+    counted seen;
+    const auto signal = std::make_shared<sluice::stop_signal>();
+    std::atomic<bool> begun = false;
+    std::thread stopper([&] {
+      while (!begun) std::this_thread::yield();
+      signal->stop(sluice::stop_cause::run_closed);
+    });
+    {
+      unread_limit limit(seen, 10s, sluice::never);
+      limit.obey(signal);
+      limit.end_reading(time);
+      begun = true;
+      if (round % 2 == 0) static_cast<void>(limit.begin_reading());
+    }
+    const int stopped = seen.stopped;
+    stopper.join();
+    CHECK(seen.stopped == stopped);
+    CHECK(stopped <= 1);
+  }
 }
 
 TEST_CASE("stopped, or outlived by nobody's clock: nothing comes any more") {

@@ -230,6 +230,24 @@ TEST_CASE("cancelled: both attempts are cancelled, and have stopped when it comp
   }
 }
 
+TEST_CASE("its run is closed: both attempts are stopped, and no other is made") {
+  for (const bool second_is_out : {false, true}) {
+    routes_fixture f(2, routes_fixture::gates::one);
+    hedge hedged(f.caller(0), f.caller(1), fixed());
+    f.at(0).add(scripted_exchange::silent());
+    f.at(1).add(scripted_exchange::silent());
+    const sluice::run_id run = f.gate(0).open_run().value();
+    const auto call = f.start(hedged.chat(question(), {.run = run}));
+    if (second_is_out) f.advance(100ms);
+    f.gate(0).close_run(run);
+    f.advance(10s);
+    CHECK(has_failed(call, errc::cancelled));
+    CHECK(text_of(call) == "cancelled: its run was cancelled or closed while the exchange was under way");
+    CHECK(f.asked(1) == (second_is_out ? 1 : 0));
+    CHECK(f.idle());
+  }
+}
+
 TEST_CASE("the deadline holds for both") {
   routes_fixture f(2);
   hedge hedged(f.caller(0), f.caller(1), fixed());

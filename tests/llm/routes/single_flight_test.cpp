@@ -289,6 +289,26 @@ TEST_CASE("what the leader's run cannot pay, another run may") {
   CHECK(f.idle());
 }
 
+TEST_CASE("an exchange that ends with its leader's run serves another run by another one, and nobody of its own") {
+  call_fixture f;
+  single_flight shared(f.caller);
+  f.transport.add(scripted_exchange::silent());
+  f.transport.add(plain(plain_answer));
+  const auto closing = f.gate.open_run();
+  const auto other = f.gate.open_run();
+  const auto leader = f.start(shared.chat(question(), {.run = *closing}));
+  const auto same = f.start(shared.chat(question(), {.run = *closing}));
+  const auto follower = f.start(shared.chat(question(), {.run = *other}));
+  CHECK(f.transport.requests().size() == 1);
+  f.gate.close_run(*closing);
+  f.run();
+  CHECK(failed(leader, errc::cancelled));
+  CHECK(failed(same, errc::cancelled));
+  CHECK(answered(follower));
+  CHECK(f.transport.requests().size() == 2);
+  CHECK(f.idle());
+}
+
 TEST_CASE("a more urgent call is not dragged down by a queued batch call; a less urgent one rides along") {
   call_fixture f(sluice::policy({.slots = 2, .tokens = 100'000}));
   std::vector<sluice::permit> taken;
