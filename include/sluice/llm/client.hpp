@@ -49,10 +49,11 @@ class client {
   /// Completes when the answer is whole, or has failed; the permit has ended by then, whatever happened.
   /// An attempt that fails is followed by others as `client_options::retry` says; each asks for admission of its own,
   /// with the age of the first. When preempted it is queued again, with its age, until its deadline
-  /// (`call_options::requeue_when_preempted`). Cancellation: terminal; in the queue as `bulkhead::admit`, later the
-  /// exchange is closed at once. The answer is `errc::cancelled`, or `asio::system_error` of `operation_aborted` when
-  /// the cancellation came between two awaits; either way the permit has ended. Errors: as `failure` says. A request
-  /// that does not hold is `errc::invalid_argument`, and is not admitted.
+  /// (`call_options::requeue_when_preempted`). When its run is closed, an exchange under way is closed at once, what it
+  /// took is paid, and it is `errc::cancelled`, without another attempt. Cancellation: terminal; in the queue as
+  /// `bulkhead::admit`, later the exchange is closed at once. The answer is `errc::cancelled`, or `asio::system_error`
+  /// of `operation_aborted` when the cancellation came between two awaits; either way the permit has ended. Errors: as
+  /// `failure` says. A request that does not hold is `errc::invalid_argument`, and is not admitted.
   [[nodiscard]] asio::awaitable<expected<reply, failure>> chat(request what, call_options options = {});
 
   /// Asks for a streamed answer. Completes when the answer's head is there: the model has then taken the request on.

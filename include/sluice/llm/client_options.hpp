@@ -127,7 +127,8 @@ struct call_options {
   std::optional<cost> reservation{};
   /// For work that was preempted and comes again: `failure::age` of the call that was.
   sluice::age age{};
-  /// On whose behalf, and the run that pays (`bulkhead::open_run`); `finalising` may spend its finalise reserve.
+  /// On whose behalf, and the run that pays (`bulkhead::open_run`), and with whose end the call ends; `finalising` may
+  /// spend its finalise reserve.
   sluice::tenant tenant{};
   sluice::run_id run{};
   bool finalising = false;

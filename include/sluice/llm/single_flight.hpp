@@ -77,7 +77,8 @@ struct single_flight_statistics {
 /// A call gets an exchange of its own when its options ask for what the leader's cannot give: a class of higher
 /// priority than the leader's, another `finalising`, `requeue_when_preempted`, `max_attempts` or `reservation`, or a
 /// `kind` other than `attempt::first` (a hedge must not join what it hedges). When the exchange fails for a reason that
-/// is the leader's own (its deadline, its run's budget), those that have another deadline or run ask again, together.
+/// is the leader's own (its deadline, its run's budget or end), those that have another deadline or run ask again,
+/// together; a stream that has begun does not begin again.
 ///
 /// Streams: each caller gets the whole stream, from its first event on, in an `any_stream` of its own. The exchange is
 /// read as fast as it comes, and its events are kept until the last caller has let go: one that reads slowly holds

@@ -22,10 +22,11 @@ class stream_call;
 /// the stream is destroyed; then the hold is settled by the provider's usage, or by an estimate of what was seen, and
 /// an exchange that is still running is closed at once.
 ///
-/// Preemption: while `next` waits for the provider, the permit may be taken back. As long as no event has been handed
-/// out, and the call allows it, the request is then queued again and sent again; later it is `errc::preempted`. Between
-/// two calls of `next` a stream cannot be preempted, so read on: one that is not read for `client_options::unread`, or
-/// until the call's deadline, is closed, and the next `next` says so.
+/// Preemption: the permit may be taken back at any moment, also between two calls of `next`; the exchange is closed at
+/// once. As long as no event has been handed out, and the call allows it, the request is then queued again and sent
+/// again with the next `next`; later it is `errc::preempted`. When its run is closed (`bulkhead::close_run`) the
+/// exchange is closed likewise, and it is `errc::cancelled`. Between two calls of `next`, too, a stream that is not
+/// read for `client_options::unread`, or until the call's deadline, is closed, and the next `next` says so.
 ///
 /// Retries: until the first event has been handed out, as `client_options::retry` says. After that only with
 /// `retry_policy::continue_partial`: the texts of all parts then make one answer, and so do their figures of usage.
