@@ -54,4 +54,5 @@
 #include <sluice/runtime/bulkhead.hpp>
 #include <sluice/runtime/permit.hpp>
 #include <sluice/runtime/sleep.hpp>
+#include <sluice/runtime/stop_signal.hpp>
 #include <sluice/runtime/time_source.hpp>
