@@ -86,8 +86,8 @@ expected<forecast, decision> admission::state::forecast_at_present(const request
   if (!what.may_wait && !looked_at) return refused(is_rate(bound) ? reason::rate_limited : reason::no_room, bound);
   const prospect expected = foresee(as, would_be_ahead_of(who), true);
   const bool limited = as.deadline != never && rules_.feasibility.enabled && !who.parked;
-  if (limited && (!expected.feasible || !in_time(as))) {
-    decision late = refusal_of(what, as, reason::infeasible, in_time(as) ? bound : constraint::deadline);
+  if (limited && (!expected.feasible || looked_at)) {
+    decision late = refusal_of(what, as, reason::infeasible, looked_at ? constraint::deadline : bound);
     late.expected_service = expected.service;
     if (late.could_start == never) late.could_start = expected.start;
     return unexpected<decision>(late);
@@ -114,8 +114,15 @@ constraint admission::state::bound_at_arrival(const newcomer& who) const noexcep
   if (const constraint bound = ledger_.room(what.workload, what.asked); bound != constraint::none)
     return refined(what, bound);
   if (const constraint bound = rate_bound(what); bound != constraint::none) return bound;
-  const bool others = flows_.first(what.workload) != who.where.flow;
-  return others && who.next != nowhere ? constraint::tenant_turn : constraint::order;
+  const bool others_turn = who.held_up ? flows_.first(what.workload) != nowhere : !would_have_turn(who);
+  return others_turn ? constraint::tenant_turn : constraint::order;
+}
+
+bool admission::state::would_have_turn(const newcomer& who) const noexcept {
+  const std::size_t c = who.as.workload;
+  const std::uint32_t flow = who.where.flow;
+  const bool has_none = flow == nowhere || flows_[flow].waiting == 0 || flows_[flow].paused;
+  return has_none ? flows_.would_come_first(c, flow) : flow == flows_.first(c);
 }
 
 std::uint32_t admission::state::next_with(const newcomer& who) const noexcept {
@@ -123,7 +130,7 @@ std::uint32_t admission::state::next_with(const newcomer& who) const noexcept {
   const std::uint32_t flow = who.where.flow;
   const std::uint32_t first = flows_.first(c);
   const bool alone = flow == nowhere || flows_[flow].waiting == 0;
-  const bool own_turn = alone || flows_[flow].paused ? flows_.would_come_first(c, flow) : flow == first;
+  const bool own_turn = would_have_turn(who);
   const std::uint32_t turn = own_turn ? flow : first;
   const bool leads = own_turn && (alone || queue_.would_lead(who.where, who.as.deadline, who.sequence));
   std::uint32_t head = leads ? nowhere : queue_.head_of(turn);

@@ -299,6 +299,7 @@ class admission::state {
   [[nodiscard]] bool would_resume(const newcomer& who) const noexcept;
   /// What becomes of the next of its tenant, which its rate has paused.
   void look_again(newcomer& who) noexcept;
+  [[nodiscard]] bool would_have_turn(const newcomer& who) const noexcept;
   /// The next of its class when it has joined; `nowhere` for itself.
   [[nodiscard]] std::uint32_t next_with(const newcomer& who) const noexcept;
   [[nodiscard]] constraint bound_at_arrival(const newcomer& who) const noexcept;

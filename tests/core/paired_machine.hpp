@@ -59,33 +59,19 @@ class paired_machine {
     const bool at_once = answer != effects_.list.end() && !refused;
     if (told && told->at_once == at_once && !refused) return std::nullopt;
     const auto why = refused ? effects_.decisions[answer->detail] : decision{};
-    // What is too late may be found to be so as the next of its class, or by what is ahead of it.
-    const bool late = why.reason == reason::infeasible;
-    if (!told && refused && told.error().reason == why.reason && (late || told.error().bound == why.bound))
-      return std::nullopt;
-    const auto is_turned_away = [](reason one) {
+    if (!told && refused && told.error().reason == why.reason && told.error().bound == why.bound) return std::nullopt;
+    // What is not foretold is what becomes of the others: one who comes may set some of them in motion, who then take
+    // what was there, or leave behind what one waits for.
+    const auto turned_away = [](reason one) {
       return one == reason::no_room || one == reason::rate_limited || one == reason::infeasible;
     };
-    const bool would_not_wait = !told && !what.may_wait && is_turned_away(told.error().reason);
-    if (would_not_wait && refused && is_turned_away(why.reason)) return std::nullopt;
-    // It was told to wait behind others, or that there are too many of them, or too much of them for its deadline, and
-    // passes them.
-    const bool behind_others =
-        !told && (told.error().reason == reason::queue_full ||
-                  (told.error().reason == reason::infeasible && told.error().bound == constraint::order));
-    if (at_once && (told ? !told->at_once : would_not_wait || behind_others)) {
-      ++seen_.passed;
-      return std::nullopt;
-    }
-    // One who joins sets others in motion, and finds the place of one who went.
-    const bool others_went = effects_.list.size() > 1 || (effects_.list.size() == 1 && answer == effects_.list.end());
-    if (!told && !refused && !at_once && others_went && told.error().reason == reason::queue_full) {
-      ++seen_.passed;
-      return std::nullopt;
-    }
-    // One more arrival may be what begins or ends an overload, and with it the order by which the wait is estimated.
-    const reason foretold_why = told ? reason::none : told.error().reason;
-    if (!at_once && (foretold_why == reason::infeasible || (late && foretold_why == reason::none))) {
+    const bool would_wait = told && !told->at_once;
+    const bool both_refused = !told && refused && turned_away(told.error().reason) && turned_away(why.reason);
+    const bool inherent = moved_others(what.tag, reason::shed)
+                              ? would_wait && (at_once || why.reason == reason::infeasible)
+                              : moved_others(what.tag, reason::none) &&
+                                    (both_refused || (would_wait && why.reason == reason::infeasible));
+    if (inherent) {
       ++seen_.passed;
       return std::nullopt;
     }
@@ -268,6 +254,15 @@ class paired_machine {
     last_ = one;
     if (!replaying) log_.push_back({one, got, effects_});
     return got;
+  }
+
+  /// Whether another one than `tag` was turned away for `why`, or has started when that is none.
+  [[nodiscard]] bool moved_others(std::uint64_t tag, reason why) const {
+    return std::ranges::any_of(effects_.list, [&](const effect& one) {
+      if (one.tag == tag) return false;
+      return why == reason::none ? one.what == effect::kind::granted
+                                 : one.what == effect::kind::rejected && effects_.decisions[one.detail].reason == why;
+    });
   }
 
   void resolve(std::uint64_t tag) {

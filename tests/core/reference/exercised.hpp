@@ -19,7 +19,7 @@ struct exercised {
   std::array<std::uint64_t, static_cast<std::size_t>(reason::retry_budget) + 1> reasons{};
   std::array<std::uint64_t, constraint_count> bounds{};
   std::uint64_t observed = 0;
-  /// Forecasts; and how many were told to wait and did not, or the other way round.
+  /// Forecasts; and of those, what came otherwise because others were set in motion by the one who came.
   std::uint64_t foretold = 0;
   std::uint64_t passed = 0;
 
