@@ -22,6 +22,8 @@ constexpr int most_hops = 16;
 // Schemas that values are held against, and as much for each so many bytes of a place's name.
 constexpr std::size_t most_steps = 100'000;
 constexpr std::size_t bytes_per_step = 256;
+// Values within values, and schemas of the same value: each takes stack.
+constexpr std::size_t most_open = 500;
 
 std::string quoted(const std::string& text) { return '"' + shown(text) + '"'; }
 
@@ -95,6 +97,14 @@ class search {
   explicit search(const json& schema) : schema_(schema) {}
 
   void judge(const json& node, const json& value, const place& where) {
+    if (++open_ < most_open) look(node, value, where);
+    --open_;
+  }
+
+  std::vector<std::string> sentences;
+
+ private:
+  void look(const json& node, const json& value, const place& where) {
     steps_ += 1 + where.size() / bytes_per_step;
     const json* rules = &node;
     for (int hop = 0; rules != nullptr && rules->is_object() && rules->contains("$ref"); ++hop) {
@@ -116,9 +126,6 @@ class search {
     }
   }
 
-  std::vector<std::string> sentences;
-
- private:
   [[nodiscard]] bool full() const { return sentences.size() >= most_sentences || steps_ > most_steps; }
   void say(std::string sentence) {
     if (!full() && std::find(sentences.begin(), sentences.end(), sentence) == sentences.end()) {
@@ -267,6 +274,7 @@ class search {
 
   const json& schema_;
   std::size_t steps_ = 0;
+  std::size_t open_ = 0;
 };
 
 }  // namespace

@@ -8,11 +8,11 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <map>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace sluice::agent::detail {
@@ -27,7 +27,8 @@ constexpr std::uint32_t any_value = 0;
 
 // Schemas that values are held against, beyond which whoever counts them exactly is to say.
 constexpr std::int64_t steps_at_least = 1'000;
-constexpr std::size_t values_per_step = 16;
+// Rules within rules: each takes stack.
+constexpr std::size_t most_open = 500;
 // Members that are compared with each other: for more, sorting is quicker.
 constexpr std::size_t most_compared = 64;
 // The most text for which a thread keeps its room.
@@ -50,8 +51,18 @@ constexpr std::pair<const char*, std::uint8_t> types[]{
     {"string", is_string}, {"array", is_array},     {"object", is_object},
 };
 
-/// A value of one's own, or one that was read: numbers are compared as `double`, as valijson does.
-using scalar = std::variant<std::monostate, bool, double, std::string>;
+/// What a value may be equal to. Numbers are compared as `double`, as valijson does.
+struct value_list {
+  std::uint8_t constants = 0;
+  // In order.
+  std::vector<double> numbers;
+  std::vector<std::string> texts;
+
+  // Bits of `constants`.
+  static constexpr std::uint8_t null = 1;
+  static constexpr std::uint8_t yes = 2;
+  static constexpr std::uint8_t no = 4;
+};
 
 struct named_rule {
   std::string name;
@@ -61,10 +72,10 @@ struct named_rule {
   bool is_known = false;
 };
 
-struct rule {
+struct rule_of_schema {
   std::uint8_t kinds = is_anything;
-  // Each of the lists has one that is equal.
-  std::vector<std::vector<scalar>> values;
+  // It is in each of them.
+  std::vector<value_list> values;
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
   double above = -std::numeric_limits<double>::infinity();
@@ -84,6 +95,12 @@ struct rule {
   std::vector<std::vector<std::uint32_t>> any_of;
   std::vector<std::vector<std::uint32_t>> one_of;
   bool measures_length = false;
+};
+
+/// A rule that is being made.
+struct draft {
+  rule_of_schema rule;
+  std::map<std::string, named_rule> members;
 };
 
 /// Whether surrogates that are written as escapes come in pairs.
@@ -200,21 +217,23 @@ class quick_schema::rules {
     const auto number = static_cast<std::uint32_t>(all_.size());
     all_.emplace_back();
     numbers_.emplace(&node, number);
-    rule made;
+    draft made;
+    if (++depth_ > most_open) return impossible();
     if (node == false) {
-      made.kinds = 0;
+      made.rule.kinds = 0;
     } else if (!node.is_object()) {
       return impossible();
     } else if (const auto at = node.find("$ref"); at != node.end()) {
       // Nothing beside it judges.
       const json* const target = at->is_string() ? find_simple(at->get_ref<const std::string&>()) : nullptr;
       if (target == nullptr) return impossible();
-      made.all_of.push_back(add(*target));
+      made.rule.all_of.push_back(add(*target));
     } else {
       for (const auto& each : node.items()) take(made, each.key(), each.value());
-      std::sort(made.members.begin(), made.members.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+      for (auto& each : made.members) made.rule.members.push_back(std::move(each.second));
     }
-    all_[number] = std::move(made);
+    --depth_;
+    all_[number] = std::move(made.rule);
     return number;
   }
 
@@ -224,7 +243,8 @@ class quick_schema::rules {
     return referred(*schema_, reference);
   }
 
-  void take(rule& into, const std::string& key, const json& value) {
+  void take(draft& made, const std::string& key, const json& value) {
+    rule_of_schema& into = made.rule;
     if (key == "type") return types_of(into, value);
     if (key == "enum" || key == "const") return values_of(into, key == "enum" ? value : json::array({value}));
     if (key == "minimum") return number(value, into.minimum);
@@ -245,12 +265,13 @@ class quick_schema::rules {
     } else if (key == "properties") {
       if (!value.is_object()) return void(impossible());
       for (const auto& each : value.items()) {
-        named_rule& member = member_of(into, each.key());
+        const std::uint32_t number = add(each.value());
+        named_rule& member = member_of(made, each.key());
         member.is_known = true;
-        member.rule = add(each.value());
+        member.rule = number;
       }
     } else if (key == "required") {
-      required_of(into, value);
+      required_of(made, value);
     } else if (key == "allOf") {
       into.all_of = list(value);
     } else if (key == "anyOf") {
@@ -269,7 +290,7 @@ class quick_schema::rules {
     return key == "pattern" || key == "multipleOf" || key == "uniqueItems" || key == "id" || key == "divisibleBy";
   }
 
-  void types_of(rule& into, const json& value) {
+  void types_of(rule_of_schema& into, const json& value) {
     std::uint8_t kinds = 0;
     for (const json& each : value.is_array() ? value : json::array({value})) {
       const auto known =
@@ -280,22 +301,18 @@ class quick_schema::rules {
     into.kinds = static_cast<std::uint8_t>(into.kinds & kinds);
   }
 
-  void values_of(rule& into, const json& list) {
-    std::vector<scalar>& made = into.values.emplace_back();
+  void values_of(rule_of_schema& into, const json& list) {
+    value_list& made = into.values.emplace_back();
     if (!list.is_array()) return void(impossible());
     for (const json& each : list) {
-      if (each.is_null()) {
-        made.emplace_back();
-      } else if (each.is_boolean()) {
-        made.emplace_back(each.get<bool>());
-      } else if (each.is_number()) {
-        made.emplace_back(each.get<double>());
-      } else if (each.is_string()) {
-        made.emplace_back(each.get<std::string>());
-      } else {
-        return void(impossible());
-      }
+      if (each.is_structured()) return void(impossible());
+      if (each.is_null()) made.constants |= value_list::null;
+      if (each.is_boolean()) made.constants |= each.get<bool>() ? value_list::yes : value_list::no;
+      if (each.is_number()) made.numbers.push_back(each.get<double>());
+      if (each.is_string()) made.texts.push_back(each.get<std::string>());
     }
+    std::sort(made.numbers.begin(), made.numbers.end());
+    std::sort(made.texts.begin(), made.texts.end());
   }
 
   void number(const json& value, double& into) {
@@ -315,11 +332,12 @@ class quick_schema::rules {
     return made;
   }
 
-  void required_of(rule& into, const json& value) {
+  void required_of(draft& made, const json& value) {
+    rule_of_schema& into = made.rule;
     if (!value.is_array()) return void(impossible());
     for (const json& each : value) {
       if (!each.is_string()) return void(impossible());
-      named_rule& member = member_of(into, each.get_ref<const std::string&>());
+      named_rule& member = member_of(made, each.get_ref<const std::string&>());
       if (member.required != 0) continue;
       // The next bit.
       member.required = into.required + 1;
@@ -328,17 +346,15 @@ class quick_schema::rules {
     }
   }
 
-  static named_rule& member_of(rule& into, const std::string& name) {
-    for (named_rule& each : into.members) {
-      if (each.name == name) return each;
-    }
-    named_rule& made = into.members.emplace_back();
+  static named_rule& member_of(draft& into, const std::string& name) {
+    named_rule& made = into.members[name];
     made.name = name;
     return made;
   }
 
   const json* schema_;
-  std::vector<rule> all_;
+  std::size_t depth_ = 0;
+  std::vector<rule_of_schema> all_;
   std::map<const json*, std::uint32_t> numbers_;
 };
 
@@ -349,13 +365,17 @@ class quick_schema::rules::check {
 
   bool fits(std::uint32_t number, const element& value) {
     if (number == any_value) return true;
-    const rule& by = all_[number];
+    const rule_of_schema& by = all_[number];
     if (--steps_ < 0) return false;
-    return of_kind(by, value) && of_values(by, value) && of_alternatives(by, value);
+    // Below here nothing more is told.
+    if (++open_ > most_open) steps_ = 0;
+    const bool is_right = of_kind(by, value) && of_values(by, value) && of_alternatives(by, value);
+    --open_;
+    return is_right;
   }
 
  private:
-  bool of_kind(const rule& by, const element& value) {
+  bool of_kind(const rule_of_schema& by, const element& value) {
     const auto is = [&by](kind which) { return (by.kinds & which) != 0; };
     switch (value.type()) {
       case element_type::NULL_VALUE: return is(is_null);
@@ -382,11 +402,11 @@ class quick_schema::rules::check {
     return false;
   }
 
-  static bool in_bounds(const rule& by, double number) {
+  static bool in_bounds(const rule_of_schema& by, double number) {
     return number >= by.minimum && number <= by.maximum && number > by.above && number < by.beneath;
   }
 
-  bool of_items(const rule& by, const simdjson::dom::array& value) {
+  bool of_items(const rule_of_schema& by, const simdjson::dom::array& value) {
     std::uint64_t count = 0;
     for (const element each : value) {
       if (!fits(by.items, each)) return false;
@@ -395,7 +415,7 @@ class quick_schema::rules::check {
     return count >= by.least_items && count <= by.most_items;
   }
 
-  bool of_members(const rule& by, const simdjson::dom::object& value) {
+  bool of_members(const rule_of_schema& by, const simdjson::dom::object& value) {
     std::uint64_t count = 0;
     std::uint64_t seen = 0;
     for (const auto each : value) {
@@ -409,37 +429,29 @@ class quick_schema::rules::check {
     return seen == by.required && count >= by.least_members && count <= by.most_members;
   }
 
-  static bool is_equal(const scalar& one, const element& value) {
+  static bool has(const value_list& list, const element& value) {
     switch (value.type()) {
-      case element_type::NULL_VALUE: return std::holds_alternative<std::monostate>(one);
-      case element_type::BOOL: {
-        const bool* const flag = std::get_if<bool>(&one);
-        return flag != nullptr && *flag == value.get_bool().value_unsafe();
-      }
-      case element_type::STRING: {
-        const std::string* const text = std::get_if<std::string>(&one);
-        return text != nullptr && *text == value.get_string().value_unsafe();
-      }
+      case element_type::NULL_VALUE: return (list.constants & value_list::null) != 0;
+      case element_type::BOOL:
+        return (list.constants & (value.get_bool().value_unsafe() ? value_list::yes : value_list::no)) != 0;
+      case element_type::STRING:
+        return std::binary_search(list.texts.begin(), list.texts.end(), value.get_string().value_unsafe(),
+                                  std::less<>());
       case element_type::INT64:
       case element_type::UINT64:
-      case element_type::DOUBLE: {
-        const double* const number = std::get_if<double>(&one);
-        return number != nullptr && *number == value.get_double().value_unsafe();
-      }
+      case element_type::DOUBLE:
+        return std::binary_search(list.numbers.begin(), list.numbers.end(), value.get_double().value_unsafe());
       case element_type::ARRAY:
       case element_type::OBJECT: break;
     }
     return false;
   }
 
-  bool of_values(const rule& by, const element& value) {
-    return std::all_of(by.values.begin(), by.values.end(), [&](const auto& list) {
-      steps_ -= static_cast<std::int64_t>(list.size() / values_per_step);
-      return std::any_of(list.begin(), list.end(), [&](const scalar& one) { return is_equal(one, value); });
-    });
+  static bool of_values(const rule_of_schema& by, const element& value) {
+    return std::all_of(by.values.begin(), by.values.end(), [&](const value_list& list) { return has(list, value); });
   }
 
-  bool of_alternatives(const rule& by, const element& value) {
+  bool of_alternatives(const rule_of_schema& by, const element& value) {
     const auto holds = [&](std::uint32_t one) { return fits(one, value); };
     for (const std::uint32_t one : by.all_of) {
       if (!holds(one)) return false;
@@ -454,8 +466,9 @@ class quick_schema::rules::check {
     return steps_ >= 0;
   }
 
-  const std::vector<rule>& all_;
+  const std::vector<rule_of_schema>& all_;
   std::int64_t steps_;
+  std::size_t open_ = 0;
 };
 
 quick_schema::quick_schema(std::unique_ptr<const rules> made) noexcept : rules_(std::move(made)) {}

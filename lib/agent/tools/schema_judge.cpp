@@ -29,6 +29,11 @@ constexpr std::int64_t steps_per_byte = 2;
 // What takes about as long as a step.
 constexpr std::size_t bytes_per_step = 256;
 constexpr std::size_t names_per_step = 8;
+constexpr std::size_t values_per_step = 32;
+// Schemas that are held against a value at once, one from within another.
+constexpr std::size_t most_judging = 1'000;
+// The same when a schema is read, in objects and arrays of it: about two for each schema.
+constexpr std::size_t most_reading = 400;
 
 // valijson hands its visitors nothing but a table of `std::regex`. A check ends on the thread on which it began.
 thread_local const patterns* patterns_of_check = nullptr;
@@ -83,6 +88,7 @@ inline bool house_visitor::validateSchema(const Subschema& subschema) {
   std::size_t copied = 0;
   for (const std::string& each : m_context) copied += each.size();
   m_target.account().pay(1 + copied / house::bytes_per_step);
+  const house::open_level level(&m_target.account());
   if (subschema.getAlwaysInvalid()) return false;
   Subschema::ApplyFunction apply = [this](const constraints::Constraint& one) { return one.accept(*this); };
   return m_results == nullptr ? subschema.applyStrict(apply) : subschema.apply(apply);
@@ -140,7 +146,7 @@ inline bool house_visitor::visit(const EnumConstraint& constraint) {
   bool found = false;
   std::size_t compared = 0;
   constraint.applyToValues([&](const adapters::FrozenValue& value) {
-    if (++compared % house::names_per_step == 0) m_target.account().pay(each_costs);
+    if (++compared % house::values_per_step == 0) m_target.account().pay(each_costs);
     found = value.equalTo(m_target, true);
     return !found;
   });
@@ -266,7 +272,7 @@ class schema_judge::rules {
   patterns by_text;
 
   bool judge(const json& arguments, std::size_t bytes, valijson::ValidationResults* results) const {
-    step_account account{steps_at_least + steps_per_byte * static_cast<std::int64_t>(bytes)};
+    step_account account{steps_at_least + steps_per_byte * static_cast<std::int64_t>(bytes), most_judging};
     patterns_of_check = &by_text;
     std::unordered_map<std::string, std::regex> unused;
     const std::vector<std::string> root(1, "<root>");
@@ -279,8 +285,8 @@ schema_judge::schema_judge(const json& schema, patterns compiled) {
   auto made = std::make_unique<rules>();
   made->by_text = std::move(compiled);
   valijson::SchemaParser parser;
-  const valijson::adapters::NlohmannJsonAdapter source(schema);
-  parser.populateSchema(source, made->compiled);
+  step_account account{0, most_reading};
+  parser.populateSchema(schema_value(schema, &account), made->compiled);
   rules_ = std::move(made);
 }
 

@@ -24,7 +24,8 @@ enum class schema_verdict : std::uint8_t {
 /// Immutable. Thread safety: all members, from any thread.
 class schema_judge {
  public:
-  /// For a schema that has been reviewed, with its patterns. Throws what valijson throws for what is no schema.
+  /// For a schema that has been reviewed, with its patterns. Throws what valijson throws for what is no schema, and
+  /// an exception for one of which too many schemas, about 200, stand in each other or refer to each other.
   schema_judge(const nlohmann::json& schema, patterns compiled);
   ~schema_judge();
 

@@ -16,6 +16,9 @@ namespace {
 
 using json = nlohmann::json;
 
+// Each takes stack.
+constexpr std::size_t most_followed = 500;
+
 class review {
  public:
   explicit review(json& schema) : schema_(schema) {}
@@ -80,6 +83,8 @@ class review {
   void follow(json& node) {
     if (!problem_.empty() || done_.contains(&node)) return;
     if (!open_.insert(&node).second) return refuse("refers to itself without an end");
+    if (++depth_ > most_followed)
+      return refuse("has more than " + std::to_string(most_followed) + " schemas that lead into each other");
     if (const auto at = node.find("$ref"); at != node.end()) {
       const bool is_text = at->is_string();
       json* const target = is_text ? referred(schema_, at->get_ref<const std::string&>()) : nullptr;
@@ -106,6 +111,7 @@ class review {
     outer.swap(open_);
     for (json* const child : below) follow(*child);
     open_.swap(outer);
+    --depth_;
   }
 
   json& schema_;
@@ -113,6 +119,7 @@ class review {
   std::string problem_;
   std::set<const json*> looked_at_;
   std::set<const json*> open_;
+  std::size_t depth_ = 0;
   std::set<const json*> done_;
 };
 

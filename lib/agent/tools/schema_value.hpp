@@ -18,16 +18,41 @@ namespace sluice::agent::detail {
 class schema_pattern;
 
 /// What is thrown out of a check that takes more steps than it may.
-class too_complex final : public std::exception {};
+class too_complex final : public std::exception {
+ public:
+  const char* what() const noexcept override { return "too many of it lead into each other"; }
+};
 
-/// A step is one schema that one value is held against, or what takes about as long.
+/// A step is one schema that one value is held against, or what takes about as long. Open is what has begun and not
+/// ended, and takes stack.
 struct step_account {
   std::int64_t left = 0;
+  std::size_t may_open = 0;
 
   void pay(std::size_t steps) {
     left -= static_cast<std::int64_t>(steps);
     if (left < 0) throw too_complex();
   }
+};
+
+/// One that is open, for as long as it lives.
+class open_level {
+ public:
+  explicit open_level(step_account* account) : account_(account) { open(); }
+  open_level(const open_level& other) : account_(other.account_) { open(); }
+  open_level& operator=(const open_level&) = delete;
+  ~open_level() {
+    if (account_ != nullptr) ++account_->may_open;
+  }
+
+ private:
+  void open() {
+    if (account_ == nullptr) return;
+    if (account_->may_open == 0) throw too_complex();
+    --account_->may_open;
+  }
+
+  step_account* account_;
 };
 
 class schema_value;
@@ -76,7 +101,8 @@ class schema_range {
   using iterator = const_iterator;
 
   schema_range() : schema_range(none(), nullptr) {}
-  schema_range(const nlohmann::json& value, step_account* account) : value_(&value), account_(account) {}
+  schema_range(const nlohmann::json& value, step_account* account)
+      : value_(&value), account_(account), level_(account) {}
   iterator begin() const { return {value_->begin(), account_}; }
   iterator end() const { return {value_->end(), account_}; }
   iterator find(const std::string& name) const { return {value_->find(name), account_}; }
@@ -90,6 +116,8 @@ class schema_range {
 
   const nlohmann::json* value_;
   step_account* account_;
+  // valijson has one of each schema that it is reading.
+  open_level level_;
 };
 
 class schema_text : public valijson::adapters::NlohmannJsonValue {
@@ -116,7 +144,7 @@ class schema_value : public valijson::adapters::BasicAdapter<schema_value, schem
                                                              schema_range<schema_member>, schema_text> {
  public:
   schema_value() = default;
-  schema_value(const nlohmann::json& value, step_account* account)
+  explicit schema_value(const nlohmann::json& value, step_account* account = nullptr)
       : BasicAdapter(schema_text(value, account)), value_(&value), account_(account) {}
 
   const nlohmann::json& text() const { return *value_; }
@@ -129,7 +157,7 @@ class schema_value : public valijson::adapters::BasicAdapter<schema_value, schem
 
 template <>
 inline schema_value schema_iterator<schema_value>::operator*() const {
-  return {*at_, account_};
+  return schema_value(*at_, account_);
 }
 
 template <>
@@ -138,3 +166,9 @@ inline schema_member schema_iterator<schema_member>::operator*() const {
 }
 
 }  // namespace sluice::agent::detail
+
+template <>
+struct valijson::adapters::AdapterTraits<sluice::agent::detail::schema_value> {
+  using DocumentType = nlohmann::json;
+  static std::string adapterName() { return "schema_value"; }
+};

@@ -396,3 +396,58 @@ TEST_CASE("places within allOf are where the schema has them") {
   CHECK(complaint(schema, R"({"a":1,"o":{"a":1}})") == "fits");
   CHECK(complaint(schema, R"({"a":1,"o":{}})") == R"(argument "o.a" is missing)");
 }
+
+TEST_CASE("schemas that lead far into each other take no more stack than there is") {
+  // As alternatives for one value, and as members of members.
+  for (const bool deeper : {false, true}) {
+    const auto chain = [&](int length) {
+      std::string text = R"({"properties":{"x":{"$ref":"#/$defs/d0"}},"$defs":{)";
+      for (int i = 0; i < length; ++i) {
+        const std::string next = R"({"$ref":"#/$defs/d)" + std::to_string(i + 1) + "\"}";
+        text += "\"d" + std::to_string(i) +
+                "\":" + (deeper ? R"({"properties":{"x":)" + next + "}}," : R"({"allOf":[)" + next + "]},");
+      }
+      return text + "\"d" + std::to_string(length) + R"(":{"type":"string","pattern":"a"}}})";
+    };
+    CHECK(
+        complaint(chain(150), R"({"x":"b"})") ==
+        (deeper
+             ? "fits"
+             : "argument \"x\" is not of the tool's schema: Failed to match regex specified by 'pattern' constraint."));
+    CHECK(refusal(chain(220)) == "is not a JSON schema: too many of it lead into each other");
+    CHECK(refusal(chain(10'000)) == "has more than 500 schemas that lead into each other");
+  }
+  const auto tree = argument_schema::compile(
+                        R"({"properties":{"c":{"anyOf":[{"$ref":"#"},{"type":"null"}]},"n":{"not":{"const":1}}}})")
+                        .value();
+  CHECK(complaint(tree, nested(most_argument_depth - 2, R"({"c":)", "}", R"({"c":null,"n":2})")) == "fits");
+  CHECK(complaint(tree, nested(most_argument_depth - 2, R"({"c":)", "}", R"({"c":null,"n":1})"))
+            .starts_with("argument \"c"));
+  // Ten of one value, and that at each level.
+  std::string wrapped = R"({"$ref":"#"})";
+  for (int i = 0; i < 10; ++i) wrapped = R"({"allOf":[)" + wrapped + "]}";
+  CHECK(complaint(R"({"properties":{"c":)" + wrapped + R"(,"n":{"not":{"const":1}}}})",
+                  nested(most_argument_depth - 1, R"({"c":)", "}", "{}")) ==
+        "the arguments are too complex to check against the tool's schema");
+}
+
+TEST_CASE("many values to choose from count as they take time") {
+  std::string values = "\"v0\"";
+  for (int i = 1; i < 2'000; ++i) values += ",\"v" + std::to_string(i) + '"';
+  const auto schema = argument_schema::compile(R"({"properties":{"l":{"items":{"enum":[)" + values + "]}}}}").value();
+  std::string list = "\"v1999\"";
+  for (int i = 0; i < 1'000; ++i) list += ",\"v1000\"";
+  CHECK(complaint(schema, R"({"l":[)" + list + "]}") == "fits");
+  CHECK(complaint(schema, R"({"l":["v2000"]})").starts_with("argument \"l[0]\" must be \"v0\", \"v1\""));
+  // Each of the long texts is compared with each of the values, again and again.
+  std::string texts = "0";
+  for (int i = 0; i < 20; ++i) texts += ",\"" + std::string(10'000, 'x') + '"';
+  const auto either = [&](int times) {
+    std::string alternatives = R"({"pattern":"x"})";
+    for (int i = 0; i < times; ++i) alternatives = R"({"enum":[[1],)" + values + "]}," + alternatives;
+    return R"({"properties":{"l":{"items":{"anyOf":[)" + alternatives + "]}}}}";
+  };
+  CHECK(complaint(either(1), R"({"l":[)" + texts + "]}") == "fits");
+  CHECK(complaint(either(16), R"({"l":[)" + texts + "]}") ==
+        "the arguments are too complex to check against the tool's schema");
+}
