@@ -130,12 +130,12 @@ void admission::state::prepare_heads(effects& out) {
       fine = 0;
       continue;
     }
+    fine |= 1U << c;
+    if (!tenant_rates_) continue;
     const rate_cells& rates = tenants_[tenant_of(index)].rates;
     const rate_charge charge = candidate_of(index).charge();
-    if (!tenant_rates_ || rates.first_short(charge, now_) == rate_axis::none) {
-      fine |= 1U << c;
-      continue;
-    }
+    if (rates.first_short(charge, now_) == rate_axis::none) continue;
+    fine &= ~(1U << c);
     const std::uint32_t flow = flow_of(index);
     ledger_.unqueue(c, flows_[flow].slots, flows_[flow].tokens);
     queue_.pause(flow, rates.earliest(charge, now_));
