@@ -92,12 +92,22 @@ capacity admission::state::ahead_in(std::size_t c, bool last, capacity own) cons
 // When there is less, or it comes more slowly, what was feasible may be so no longer.
 void admission::state::reject_infeasible(effects& out) {
   if (!rules_.feasibility.enabled) return;
-  for (std::uint32_t index = 0; index < tickets_.size() && !queue_.empty(); ++index) {
-    if (tickets_[index].state != ticket::phase::waiting || !cannot_make_it(index, candidate_of(index))) continue;
-    const std::size_t c = tickets_[index].workload;
-    count_miss(c);
-    reject_waiter(index, reason::infeasible, bound_of(index), out);
-    watch_overload(c);
+  const auto parked = [this] {
+    std::size_t sum = 0;
+    for (std::size_t c = 0; c < class_count_; ++c) sum += queue_.parked(c);
+    return sum;
+  };
+  // Who goes may give back what others wait for: whoever begins to wait for capacity is looked at as well.
+  for (bool again = true; again;) {
+    const std::size_t before = parked();
+    for (std::uint32_t index = 0; index < tickets_.size() && !queue_.empty(); ++index) {
+      if (tickets_[index].state != ticket::phase::waiting || !cannot_make_it(index, candidate_of(index))) continue;
+      const std::size_t c = tickets_[index].workload;
+      count_miss(c);
+      reject_waiter(index, reason::infeasible, bound_of(index), out);
+      watch_overload(c);
+    }
+    again = parked() < before;
   }
 }
 

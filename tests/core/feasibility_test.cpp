@@ -166,6 +166,27 @@ TEST_CASE("when the adaptive limit falls, who can no longer be done by its deadl
   CHECK(gate.machine.statistics().adaptive_limit == 5);
 }
 
+TEST_CASE("when the adaptive limit falls, who begins to wait because another one goes is looked at as well") {
+  auto rules = judging({10, 1'000'000});
+  rules.adaptive = {.enabled = true, .backoff = 0.5};
+  logged_gate gate(rules);
+  for (int i = 0; i < 19; ++i) {
+    gate.arrive(numbered("w", i), {.tokens = 10}, interactive, {.deadline = instant{} + 1'000s});
+  }
+  for (int i = 0; i < 8; ++i) {
+    gate.now += 1s;
+    CHECK(gate.finish(numbered("w", i)) == "granted " + numbered("w", i + 10));
+  }
+  CHECK(gate.open_run("run", {.limit = {.tokens = 15}}) == "-");
+  CHECK(gate.arrive("x", {.tokens = 10}, interactive, {.deadline = gate.now + 4s, .run = "run"}) == "budget at 50 %");
+  // They wait for the run to be able to pay: how much is before them does not matter until it is.
+  for (const char* name : {"y", "z"})
+    CHECK(gate.arrive(name, {.tokens = 10}, interactive, {.deadline = gate.now + 4s, .run = "run"}) == "-");
+  CHECK(gate.signal(provider_signal::overloaded) ==
+        "rejected x (infeasible), rejected y (infeasible), rejected z (infeasible)");
+  CHECK(gate.balance("run").reserved.tokens == 0);
+}
+
 TEST_CASE("what begins to wait because another one was too late is itself looked at before it may start") {
   for (const workload first : {interactive, batch}) {
     CAPTURE(first.index());

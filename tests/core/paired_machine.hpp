@@ -67,11 +67,8 @@ class paired_machine {
     };
     const bool would_wait = told && !told->at_once;
     const bool both_refused = !told && refused && turned_away(told.error().reason) && turned_away(why.reason);
-    const bool inherent = moved_others(what.tag, reason::shed)
-                              ? would_wait && (at_once || why.reason == reason::infeasible)
-                              : moved_others(what.tag, reason::none) &&
-                                    (both_refused || (would_wait && why.reason == reason::infeasible));
-    if (inherent) {
+    const bool others_moved = moved_others(what.tag, reason::shed) || moved_others(what.tag, reason::none);
+    if (others_moved && (would_wait ? at_once || why.reason == reason::infeasible : both_refused)) {
       ++seen_.passed;
       return std::nullopt;
     }

@@ -198,8 +198,8 @@ class admission {
 
   /// What `arrive` would answer at `now`, as long as nothing else happens, without anything being changed; or the
   /// decision that would turn it away. What is due by then is not done first: waiters whose time is over, limits that
-  /// would move. Nor is it followed what becomes of others: where another one is shed for it, it may start though it is
-  /// said to wait; where others start as it comes, what is left may not do for its deadline.
+  /// would move. Nor is it followed what becomes of others: where another one is shed for it, or starts as it comes, it
+  /// may start though it is said to wait, or be refused for another reason, or for what is left for its deadline.
   /// O(log n + K); where a queue is full or a head waits for room, O(n log n) once.
   [[nodiscard]] expected<sluice::forecast, decision> forecast(const request& what, instant now) const;
 
