@@ -56,9 +56,12 @@ class toolbox {
   toolbox& operator=(const toolbox&) = delete;
   ~toolbox();
 
-  /// Adds a tool; `offered` holds its name, its description and the JSON schema of its arguments.
+  /// Adds a tool; `offered` holds its name, its description and the JSON schema of its arguments: draft 7, or 2020-12
+  /// as far as it can be told in its terms. Patterns are those of RE2, which may look ahead only behind the `^` that
+  /// they begin with. `format` is a remark.
   /// Throws `error_exception` of `errc::invalid_configuration`, naming the tool and the field: an empty or taken name,
-  /// a schema that is not one, limits that do not hold.
+  /// a schema that is not one or has, at some place, a keyword or pattern that cannot be checked, limits that do not
+  /// hold.
   toolbox& add(llm::tool offered, tool_handler handler, tool_limits limits = {});
   /// A handler that needs its arguments alone.
   toolbox& add(llm::tool offered,

@@ -1,6 +1,6 @@
 #include "agent/tools/quick_schema.hpp"
 
-#include "agent/tools/schema_keywords.hpp"
+#include "agent/tools/quick_rules.hpp"
 
 #include <simdjson.h>
 
@@ -9,8 +9,6 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <limits>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,85 +21,12 @@ using json = nlohmann::json;
 using simdjson::dom::element;
 using simdjson::dom::element_type;
 
-constexpr std::uint32_t any_value = 0;
-
 // Schemas that values are held against, beyond which whoever counts them exactly is to say.
 constexpr std::int64_t steps_at_least = 1'000;
-// Rules within rules: each takes stack.
-constexpr std::size_t most_open = 500;
 // Members that are compared with each other: for more, sorting is quicker.
 constexpr std::size_t most_compared = 64;
 // The most text for which a thread keeps its room.
 constexpr std::size_t most_kept = 16'384;
-
-enum kind : std::uint8_t {
-  is_null = 1,
-  is_boolean = 2,
-  is_integer = 4,
-  // One that is no integer.
-  is_fraction = 8,
-  is_string = 16,
-  is_array = 32,
-  is_object = 64,
-  is_anything = 127,
-};
-
-constexpr std::pair<const char*, std::uint8_t> types[]{
-    {"null", is_null},     {"boolean", is_boolean}, {"integer", is_integer}, {"number", is_integer | is_fraction},
-    {"string", is_string}, {"array", is_array},     {"object", is_object},
-};
-
-/// What a value may be equal to. Numbers are compared as `double`, as valijson does.
-struct value_list {
-  std::uint8_t constants = 0;
-  // In order.
-  std::vector<double> numbers;
-  std::vector<std::string> texts;
-
-  // Bits of `constants`.
-  static constexpr std::uint8_t null = 1;
-  static constexpr std::uint8_t yes = 2;
-  static constexpr std::uint8_t no = 4;
-};
-
-struct named_rule {
-  std::string name;
-  std::uint32_t rule = any_value;
-  // One bit of those that must be there.
-  std::uint64_t required = 0;
-  bool is_known = false;
-};
-
-struct rule_of_schema {
-  std::uint8_t kinds = is_anything;
-  // It is in each of them.
-  std::vector<value_list> values;
-  double minimum = -std::numeric_limits<double>::infinity();
-  double maximum = std::numeric_limits<double>::infinity();
-  double above = -std::numeric_limits<double>::infinity();
-  double beneath = std::numeric_limits<double>::infinity();
-  std::uint64_t least_length = 0;
-  std::uint64_t most_length = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t least_items = 0;
-  std::uint64_t most_items = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t least_members = 0;
-  std::uint64_t most_members = std::numeric_limits<std::uint64_t>::max();
-  std::uint32_t items = any_value;
-  // By name.
-  std::vector<named_rule> members;
-  std::uint64_t required = 0;
-  std::uint32_t others = any_value;
-  std::vector<std::uint32_t> all_of;
-  std::vector<std::vector<std::uint32_t>> any_of;
-  std::vector<std::vector<std::uint32_t>> one_of;
-  bool measures_length = false;
-};
-
-/// A rule that is being made.
-struct draft {
-  rule_of_schema rule;
-  std::map<std::string, named_rule> members;
-};
 
 /// Whether surrogates that are written as escapes come in pairs.
 bool has_whole_escapes(std::string_view text) {
@@ -178,197 +103,17 @@ bool is_plain(const element& value, std::size_t levels) {
   return true;
 }
 
-}  // namespace
-
-class quick_schema::rules {
- public:
-  explicit rules(const json& schema) : schema_(&schema), all_(1) {
-    is_possible = !has_marks(schema);
-    root = add(schema);
-    schema_ = nullptr;
-    numbers_.clear();
-  }
-
-  bool is_possible = true;
-  std::uint32_t root = any_value;
-
-  class check;
-
- private:
-  // With these in a name, valijson takes places for each other.
-  static bool has_marks(const json& value) {
-    if (!value.is_structured()) return false;
-    for (const auto& each : value.items()) {
-      if (value.is_object() && each.key().find_first_of("/~%") != std::string::npos) return true;
-      if (has_marks(each.value())) return true;
-    }
-    return false;
-  }
-
-  std::uint32_t impossible() {
-    is_possible = false;
-    return any_value;
-  }
-
-  std::uint32_t add(const json& node) {
-    if (!is_possible) return any_value;
-    if (node == true) return any_value;
-    if (const auto known = numbers_.find(&node); known != numbers_.end()) return known->second;
-    const auto number = static_cast<std::uint32_t>(all_.size());
-    all_.emplace_back();
-    numbers_.emplace(&node, number);
-    draft made;
-    if (++depth_ > most_open) return impossible();
-    if (node == false) {
-      made.rule.kinds = 0;
-    } else if (!node.is_object()) {
-      return impossible();
-    } else if (const auto at = node.find("$ref"); at != node.end()) {
-      // Nothing beside it judges.
-      const json* const target = at->is_string() ? find_simple(at->get_ref<const std::string&>()) : nullptr;
-      if (target == nullptr) return impossible();
-      made.rule.all_of.push_back(add(*target));
-    } else {
-      for (const auto& each : node.items()) take(made, each.key(), each.value());
-      for (auto& each : made.members) made.rule.members.push_back(std::move(each.second));
-    }
-    --depth_;
-    all_[number] = std::move(made.rule);
-    return number;
-  }
-
-  const json* find_simple(const std::string& reference) const {
-    constexpr auto usual = "#/$_-.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-    if (reference.find_first_not_of(usual) != std::string::npos || reference.ends_with('/')) return nullptr;
-    return referred(*schema_, reference);
-  }
-
-  void take(draft& made, const std::string& key, const json& value) {
-    rule_of_schema& into = made.rule;
-    if (key == "type") return types_of(into, value);
-    if (key == "enum" || key == "const") return values_of(into, key == "enum" ? value : json::array({value}));
-    if (key == "minimum") return number(value, into.minimum);
-    if (key == "maximum") return number(value, into.maximum);
-    if (key == "exclusiveMinimum") return number(value, into.above);
-    if (key == "exclusiveMaximum") return number(value, into.beneath);
-    if (key == "minLength" || key == "maxLength") into.measures_length = true;
-    if (key == "minLength") return count(value, into.least_length);
-    if (key == "maxLength") return count(value, into.most_length);
-    if (key == "minItems") return count(value, into.least_items);
-    if (key == "maxItems") return count(value, into.most_items);
-    if (key == "minProperties") return count(value, into.least_members);
-    if (key == "maxProperties") return count(value, into.most_members);
-    if (key == "items") {
-      into.items = add(value);
-    } else if (key == "additionalProperties") {
-      into.others = add(value);
-    } else if (key == "properties") {
-      if (!value.is_object()) return void(impossible());
-      for (const auto& each : value.items()) {
-        const std::uint32_t number = add(each.value());
-        named_rule& member = member_of(made, each.key());
-        member.is_known = true;
-        member.rule = number;
-      }
-    } else if (key == "required") {
-      required_of(made, value);
-    } else if (key == "allOf") {
-      into.all_of = list(value);
-    } else if (key == "anyOf") {
-      into.any_of.push_back(list(value));
-    } else if (key == "oneOf") {
-      into.one_of.push_back(list(value));
-    } else if (is_a_check(key)) {
-      impossible();
-    }
-  }
-
-  // Of the keywords that are left; others are remarks.
-  static bool is_a_check(const std::string& key) {
-    if (key == "$defs" || key == "definitions") return false;
-    if (place_of(key) != schema_place::none) return true;
-    return key == "pattern" || key == "multipleOf" || key == "uniqueItems" || key == "id" || key == "divisibleBy";
-  }
-
-  void types_of(rule_of_schema& into, const json& value) {
-    std::uint8_t kinds = 0;
-    for (const json& each : value.is_array() ? value : json::array({value})) {
-      const auto known =
-          std::find_if(std::begin(types), std::end(types), [&](const auto& type) { return each == type.first; });
-      if (known == std::end(types)) return void(impossible());
-      kinds = static_cast<std::uint8_t>(kinds | known->second);
-    }
-    into.kinds = static_cast<std::uint8_t>(into.kinds & kinds);
-  }
-
-  void values_of(rule_of_schema& into, const json& list) {
-    value_list& made = into.values.emplace_back();
-    if (!list.is_array()) return void(impossible());
-    for (const json& each : list) {
-      if (each.is_structured()) return void(impossible());
-      if (each.is_null()) made.constants |= value_list::null;
-      if (each.is_boolean()) made.constants |= each.get<bool>() ? value_list::yes : value_list::no;
-      if (each.is_number()) made.numbers.push_back(each.get<double>());
-      if (each.is_string()) made.texts.push_back(each.get<std::string>());
-    }
-    std::sort(made.numbers.begin(), made.numbers.end());
-    std::sort(made.texts.begin(), made.texts.end());
-  }
-
-  void number(const json& value, double& into) {
-    if (!value.is_number()) return void(impossible());
-    into = value.get<double>();
-  }
-
-  void count(const json& value, std::uint64_t& into) {
-    if (!value.is_number_integer() || value.get<std::int64_t>() < 0) return void(impossible());
-    into = static_cast<std::uint64_t>(value.get<std::int64_t>());
-  }
-
-  std::vector<std::uint32_t> list(const json& value) {
-    std::vector<std::uint32_t> made;
-    if (!value.is_array()) impossible();
-    for (const json& each : value) made.push_back(add(each));
-    return made;
-  }
-
-  void required_of(draft& made, const json& value) {
-    rule_of_schema& into = made.rule;
-    if (!value.is_array()) return void(impossible());
-    for (const json& each : value) {
-      if (!each.is_string()) return void(impossible());
-      named_rule& member = member_of(made, each.get_ref<const std::string&>());
-      if (member.required != 0) continue;
-      // The next bit.
-      member.required = into.required + 1;
-      if (member.required == 0) return void(impossible());
-      into.required |= member.required;
-    }
-  }
-
-  static named_rule& member_of(draft& into, const std::string& name) {
-    named_rule& made = into.members[name];
-    made.name = name;
-    return made;
-  }
-
-  const json* schema_;
-  std::size_t depth_ = 0;
-  std::vector<rule_of_schema> all_;
-  std::map<const json*, std::uint32_t> numbers_;
-};
-
 /// Holds values against rules, for as long as that takes few steps.
-class quick_schema::rules::check {
+class check {
  public:
-  check(const rules& of, std::int64_t steps) : all_(of.all_), steps_(steps) {}
+  check(const quick_rules& of, std::int64_t steps) : all_(of.all), steps_(steps) {}
 
   bool fits(std::uint32_t number, const element& value) {
     if (number == any_value) return true;
     const rule_of_schema& by = all_[number];
     if (--steps_ < 0) return false;
     // Below here nothing more is told.
-    if (++open_ > most_open) steps_ = 0;
+    if (++open_ > most_open_rules) steps_ = 0;
     const bool is_right = of_kind(by, value) && of_values(by, value) && of_alternatives(by, value);
     --open_;
     return is_right;
@@ -471,15 +216,17 @@ class quick_schema::rules::check {
   std::size_t open_ = 0;
 };
 
-quick_schema::quick_schema(std::unique_ptr<const rules> made) noexcept : rules_(std::move(made)) {}
+}  // namespace
+
+quick_schema::quick_schema(std::unique_ptr<const quick_rules> made) noexcept : rules_(std::move(made)) {}
 quick_schema::quick_schema(quick_schema&&) noexcept = default;
 quick_schema& quick_schema::operator=(quick_schema&&) noexcept = default;
 quick_schema::~quick_schema() = default;
 
 std::optional<quick_schema> quick_schema::compile(const json& schema) {
-  auto made = std::make_unique<rules>(schema);
-  if (!made->is_possible) return std::nullopt;
-  return quick_schema(std::move(made));
+  auto made = make_quick_rules(schema);
+  if (!made) return std::nullopt;
+  return quick_schema(std::make_unique<const quick_rules>(*std::move(made)));
 }
 
 bool quick_schema::fits(std::string_view arguments, std::size_t most_depth) const {
@@ -490,7 +237,7 @@ bool quick_schema::fits(std::string_view arguments, std::size_t most_depth) cons
   bool verdict = false;
   if (root && root->is_object() && is_plain(*root, most_depth)) {
     const auto steps = steps_at_least + static_cast<std::int64_t>(arguments.size());
-    verdict = rules::check(*rules_, steps).fits(rules_->root, *root);
+    verdict = check(*rules_, steps).fits(rules_->root, *root);
   }
   if (arguments.size() > most_kept) own.release();
   return verdict;

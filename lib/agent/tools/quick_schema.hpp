@@ -11,6 +11,8 @@
 
 namespace sluice::agent::detail {
 
+struct quick_rules;
+
 /// A schema of types, names, lists, alternatives, references within it, and limits of numbers, lengths and counts.
 ///
 /// Immutable. Thread safety: all members, from any thread.
@@ -28,10 +30,9 @@ class quick_schema {
   [[nodiscard]] bool fits(std::string_view arguments, std::size_t most_depth) const;
 
  private:
-  class rules;
-  explicit quick_schema(std::unique_ptr<const rules> made) noexcept;
+  explicit quick_schema(std::unique_ptr<const quick_rules> made) noexcept;
 
-  std::unique_ptr<const rules> rules_;
+  std::unique_ptr<const quick_rules> rules_;
 };
 
 }  // namespace sluice::agent::detail

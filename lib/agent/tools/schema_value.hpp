@@ -143,7 +143,6 @@ class schema_text : public valijson::adapters::NlohmannJsonValue {
 class schema_value : public valijson::adapters::BasicAdapter<schema_value, schema_range<schema_value>, schema_member,
                                                              schema_range<schema_member>, schema_text> {
  public:
-  schema_value() = default;
   explicit schema_value(const nlohmann::json& value, step_account* account = nullptr)
       : BasicAdapter(schema_text(value, account)), value_(&value), account_(account) {}
 
