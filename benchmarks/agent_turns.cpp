@@ -13,12 +13,14 @@
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
 #include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <asio/use_awaitable.hpp>
 
 #include <malloc.h>
 
 #include <cstddef>
 #include <cstdlib>
-#include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -68,10 +70,27 @@ llm::tool lookup() {
           R"({"type":"object","properties":{"key":{"type":"string"}},"required":["key"]})"};
 }
 
+/// The script, with a turn of the event loop before each answer, as with any server: else a plain loop of requests
+/// would never wait, and its runs would come one after the other, each with its memory at hand, and not side by side.
+class answers_later final : public sluice::http::transport {
+ public:
+  using exchange = sluice::expected<std::unique_ptr<sluice::http::response>, sluice::error>;
+
+  explicit answers_later(sluice::http::transport& script) noexcept : script_(script) {}
+
+  asio::awaitable<exchange> send(sluice::http::request what) override {
+    co_await asio::post(asio::use_awaitable);
+    co_return co_await script_.send(std::move(what));
+  }
+
+ private:
+  sluice::http::transport& script_;
+};
+
 /// A gate with room for all, and a model that calls four tools in each of ten turns, and then answers. With `pausing`,
 /// the exchange in the middle of each run waits.
 struct stage {
-  explicit stage(bool pausing) : gate(io.get_executor(), room()), client(over, gate, options()), tools(gate) {
+  explicit stage(bool pausing) : gate(io.get_executor(), room()), client(later, gate, options()), tools(gate) {
     std::vector<std::string> answers;
     for (int n = 0; n <= turns_with_tools; ++n) answers.push_back(answer_after(n));
     over.on_request([pausing, answers = std::move(answers)](const sluice::http::request& asked) {
@@ -100,6 +119,7 @@ struct stage {
 
   asio::io_context io{1};
   sluice::testing::scripted_transport over;
+  answers_later later{over};
   sluice::bulkhead gate;
   llm::client client;
   agent::toolbox tools;

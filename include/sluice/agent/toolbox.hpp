@@ -63,7 +63,7 @@ class toolbox {
   /// a schema that is not one or has, at some place, a keyword or pattern that cannot be checked, limits that do not
   /// hold.
   toolbox& add(llm::tool offered, tool_handler handler, tool_limits limits = {});
-  /// A handler that needs its arguments alone.
+  /// A handler that needs its arguments alone: its calls need no runs of their own, and the model's run pays for them.
   toolbox& add(llm::tool offered,
                std::function<asio::awaitable<expected<std::string, error>>(const llm::tool_arguments&)> handler,
                tool_limits limits = {});

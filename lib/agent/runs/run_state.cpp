@@ -3,6 +3,7 @@
 #include "agent/runs/run_departure.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace sluice::agent::detail {
@@ -173,14 +174,16 @@ void run_state::close() noexcept {
 void run_state::close_account() noexcept {
   const std::lock_guard lock(mutex_);
   if (!std::exchange(open_, false)) return;
-  last_ = hold_.balance(id_).value_or(run_balance{});
-  last_.remaining = {};
+  run_balance last = hold_.balance(id_).value_or(run_balance{});
+  last.remaining = {};
+  // Without memory for it, it tells zeros.
+  last_.reset(new (std::nothrow) run_balance(last));
   hold_.close_run(id_);
 }
 
 run_balance run_state::balance() const {
   const std::lock_guard lock(mutex_);
-  if (!open_) return last_;
+  if (!open_) return last_ ? *last_ : run_balance{};
   run_balance now = hold_.balance(id_).value_or(run_balance{});
   if (cancelled()) now.remaining = {};
   return now;
@@ -215,7 +218,8 @@ asio::awaitable<leave_result> run_state::leave(std::shared_ptr<run_state> self) 
 bool run_state::count_use(const void* what, std::int64_t most) {
   run_state& top = *root_;
   const std::lock_guard lock(top.mutex_);
-  std::int64_t& used = top.uses_[what];
+  const auto known = std::ranges::find(top.uses_, what, &std::pair<const void*, std::int64_t>::first);
+  std::int64_t& used = known != top.uses_.end() ? known->second : top.uses_.emplace_back(what, 0).second;
   if (used >= most) return false;
   ++used;
   return true;

@@ -23,7 +23,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace sluice::agent::detail {
@@ -156,13 +156,14 @@ class run_state final : public run_member, public std::enable_shared_from_this<r
   mutable std::mutex mutex_;
   run_member* members_ = nullptr;
   bool open_ = false;
-  run_balance last_{};
+  /// Of an account that was closed: as it was then.
+  std::unique_ptr<const run_balance> last_;
   std::atomic<bool> cancelled_{false};
   /// Tasks that have not ended, those of the runs below included.
   std::atomic<std::size_t> tasks_{0};
   std::vector<std::shared_ptr<departure>> leaving_;
   /// Of a root.
-  std::unordered_map<const void*, std::int64_t> uses_;
+  std::vector<std::pair<const void*, std::int64_t>> uses_;
   /// Of a root, or of a run that is narrower than its parent; once it is needed.
   std::shared_ptr<fan_out> handlers_;
   /// Of the run of a tool call.

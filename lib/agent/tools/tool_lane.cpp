@@ -7,6 +7,7 @@
 
 #include <exception>
 #include <utility>
+#include <variant>
 
 namespace sluice::agent::detail {
 
@@ -21,6 +22,12 @@ std::string words_of(const std::exception_ptr& thrown, const std::string& who) {
   } catch (...) {
     return who + " threw something that is no exception";
   }
+}
+
+asio::awaitable<expected<std::string, error>> begun(const any_handler& code, tool_context& context,
+                                                    const llm::tool_arguments& arguments) {
+  if (const auto* plain = std::get_if<plain_handler>(&code)) return (*plain)(arguments);
+  return std::get<tool_handler>(code)(context, arguments);
 }
 
 tool_outcome outcome_of(const error& why) {
@@ -154,12 +161,13 @@ bool tool_turn::begin(call& what) {
     const std::lock_guard lock(mutex_);
     if (what.stopped != stop::no) return false;
     what.until = until;
-    what.run->serve_call(what.unit, until);
+    if (what.run) what.run->serve_call(what.unit, until);
   }
   spending price;
   price.tool_calls = 1;
   price.money = limits.money;
-  if (auto paid = run_state::of(*what.scope)->charge(price); !paid) {
+  run_state& pays = what.scope ? *run_state::of(*what.scope) : *run_;
+  if (auto paid = pays.charge(price); !paid) {
     write(what, outcome_of(paid.error()), paid.error().message());
     return false;
   }
@@ -193,7 +201,7 @@ void tool_turn::take_answer(call& what, expected<std::string, error> answer) {
 
 asio::awaitable<void> tool_turn::perform(tool_turn& self, call& what) {
   registered_tool& tool = *what.tool;
-  if (!self.open_run(what)) co_return;
+  if (tool.has_runs() && !self.open_run(what)) co_return;
   std::shared_ptr<tool_place> place;
   if (tool.is_limited()) {
     // While it waits, others of the turn may begin.
@@ -213,17 +221,17 @@ asio::awaitable<void> tool_turn::perform(tool_turn& self, call& what) {
   if (!self.begin(what)) co_return;
 
   const llm::tool_arguments arguments(given_arguments(what.result.call));
-  tool_context context{*what.scope, what.result.call};
+  tool_context context{what.scope ? *what.scope : self.scope_.get(), what.result.call};
   try {
-    auto running = tool.handler(context, arguments);
+    auto running = begun(tool.handler, context, arguments);
     auto answer = co_await std::move(running);
     self.take_answer(what, std::move(answer));
   } catch (...) {
     self.take_answer(what, unexpected<error>(error(errc::cancelled, words_of(std::current_exception(), "the tool"))));
   }
   place.reset();
-  const auto run = run_state::of(*what.scope);
-  if (run->tasks() != 0) {
+  const auto run = what.scope ? run_state::of(*what.scope) : nullptr;
+  if (run && run->tasks() != 0) {
     // Also when it was cancelled.
     co_await asio::this_coro::throw_if_cancelled(false);
     co_await run_state::leave(run);

@@ -29,7 +29,7 @@ void check_limits(const std::string& name, const tool_limits& limits) {
 
 }  // namespace
 
-registered_tool::registered_tool(std::string tool_name, tool_handler carries_out, tool_limits most,
+registered_tool::registered_tool(std::string tool_name, any_handler carries_out, tool_limits most,
                                  argument_schema rules)
     : name(std::move(tool_name)),
       run_name("tool:" + name),
@@ -42,10 +42,10 @@ tool_places& registered_tool::places(bulkhead& gate) {
   return *places_;
 }
 
-void tool_registry::add(llm::tool offered, tool_handler handler, tool_limits limits) {
+void tool_registry::add(llm::tool offered, any_handler handler, tool_limits limits) {
   if (offered.name.empty()) refuse_tool(offered.name, "its name is empty");
   if (find(offered.name) != nullptr) refuse_tool(offered.name, "there is one of that name already");
-  if (!handler) refuse_tool(offered.name, "it has no handler");
+  if (std::visit([](const auto& each) { return !each; }, handler)) refuse_tool(offered.name, "it has no handler");
   check_limits(offered.name, limits);
   auto schema = argument_schema::compile(offered.parameters);
   if (!schema) refuse_tool(offered.name, "the schema of its arguments (parameters) " + schema.error().message());

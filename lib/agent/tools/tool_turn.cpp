@@ -162,7 +162,7 @@ void tool_turn::stop_one(std::size_t which, stop why, instant now) {
     run = what.run;
     task = what.task;
   }
-  if (run) run->cancel();
+  if (run) run->stop();
   tasks_->cancel(task);
 }
 

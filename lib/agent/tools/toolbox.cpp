@@ -19,13 +19,8 @@ toolbox& toolbox::add(llm::tool offered, tool_handler handler, tool_limits limit
 toolbox& toolbox::add(llm::tool offered,
                       std::function<asio::awaitable<expected<std::string, error>>(const llm::tool_arguments&)> handler,
                       tool_limits limits) {
-  tool_handler with_context;
-  if (handler) {
-    with_context = [handler = std::move(handler)](tool_context&, const llm::tool_arguments& arguments) {
-      return handler(arguments);
-    };
-  }
-  return add(std::move(offered), std::move(with_context), limits);
+  registry_->add(std::move(offered), detail::plain_handler(std::move(handler)), limits);
+  return *this;
 }
 
 toolbox& toolbox::add_blocking(llm::tool offered, asio::any_io_executor pool, blocking_handler handler,

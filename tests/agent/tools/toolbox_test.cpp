@@ -53,6 +53,30 @@ answer throw_before() { throw std::runtime_error("not even begun"); }
 
 }  // namespace
 
+TEST_CASE(
+    "a handler that asks for its run has one; one that needs its arguments alone has none, and is paid all the same") {
+  tool_fixture h;
+  std::size_t with_run = 0;
+  std::size_t without = 0;
+  h.tools.add(llm::tool("with", "Has a run.", "{}"),
+              [&](tool_context& context, const llm::tool_arguments&) -> asio::awaitable<answer> {
+                with_run = h.gate.statistics().runs;
+                return [](std::string path) -> asio::awaitable<answer> { co_return path; }(context.run.path());
+              });
+  h.tools.add(llm::tool("without", "Has none.", "{}"), [&](const llm::tool_arguments&) -> asio::awaitable<answer> {
+    without = h.gate.statistics().runs;
+    return []() -> asio::awaitable<answer> { co_return "done"; }();
+  });
+  run_scope run = h.open();
+  const auto done = h.at_once(run, {call_of("with", "{}"), call_of("without", "{}")});
+  REQUIRE(done.size() == 2);
+  CHECK(done[0].text == run.path() + "/tool:with");
+  CHECK(done[1].text == "done");
+  CHECK(with_run == 2);
+  CHECK(without == 1);
+  CHECK(run.balance().spent.tool_calls == 2);
+}
+
 TEST_CASE("a call is carried out, and its result has what the model needs") {
   weather_fixture h;
   run_scope run = h.open();
