@@ -37,7 +37,8 @@ newcomer admission::state::newcomer_of(const request& what, const candidate& as)
     made.by_cost = counted.active(now_);
   }
   made.next = next_with(made);
-  if (would_resume(made) && made.next == queue_.head_of(made.where.flow)) look_again(made);
+  const bool served = ledger_.free().slots > 0 || slotless_ != 0 || as.asked.slots == 0;
+  if (served && would_resume(made) && made.next == queue_.head_of(made.where.flow)) look_again(made);
   return made;
 }
 
@@ -152,7 +153,7 @@ capacity admission::state::would_be_ahead_of(const newcomer& who) const noexcept
   const std::size_t c = who.as.workload;
   const bool last = who.as.deadline >= latest_deadline_[c] && !who.by_cost;
   capacity ahead = ahead_in(c, last, {});
-  if (!last || !would_resume(who)) return ahead;
+  if (!last || who.held_up || !would_resume(who)) return ahead;
   const flow& resumed = flows_[who.where.flow];
   ahead.slots += resumed.slots;
   ahead.tokens =

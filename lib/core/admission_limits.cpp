@@ -70,7 +70,10 @@ instant admission::state::latest_start(const candidate& what) const noexcept {
 capacity admission::state::ahead_of(std::uint32_t index) const noexcept {
   const ticket& which = tickets_[index];
   const std::size_t c = which.workload;
-  return ahead_in(c, which.deadline >= latest_deadline_[c] && !queue_.ordered_by_cost(c), which.asked());
+  // What waits for its tenant's rate, or for its run, is not among what is queued.
+  const bool queued = !queue_.is_parked(index) && !flows_[flow_of(index)].paused;
+  const bool last = which.deadline >= latest_deadline_[c] && !queue_.ordered_by_cost(c);
+  return ahead_in(c, last, queued ? which.asked() : capacity{});
 }
 
 capacity admission::state::ahead_in(std::size_t c, bool last, capacity own) const noexcept {

@@ -5,11 +5,13 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 
 using namespace sluice;
 using namespace sluice::core;
 using namespace std::chrono_literals;
 using sluice::core::testing::bare;
+using sluice::core::testing::extras;
 using sluice::core::testing::logged_gate;
 
 namespace {
@@ -185,6 +187,27 @@ TEST_CASE("when the adaptive limit falls, who begins to wait because another one
   CHECK(gate.signal(provider_signal::overloaded) ==
         "rejected x (infeasible), rejected y (infeasible), rejected z (infeasible)");
   CHECK(gate.balance("run").reserved.tokens == 0);
+}
+
+TEST_CASE("who waits for its tenant's rate has as much before it as anybody") {
+  const tenant acme("acme");
+  for (const tenant& who : {tenant{}, acme}) {
+    CAPTURE(who.key());
+    auto rules = judging({1, 1'000'000});
+    rules[interactive].priority = 1;
+    rules.tenants.emplace_back("acme").rates.requests = {60, 1};
+    auto gate = draining(2, rules);
+    CHECK(gate.arrive("a", {.tokens = 10}, interactive, {.tenant = acme}) == "-");
+    gate.now += 1s;
+    CHECK(gate.finish("w8") == "granted a");
+    // Two before it and itself, at one a second, of which four fifths are counted.
+    for (const auto& [name, given] : {std::pair("x", 2'300ms), std::pair("y", 2'500ms)}) {
+      const extras asks{.deadline = gate.now + given, .tenant = who};
+      const std::string told = name == std::string("x") ? "rejected x (infeasible)" : "-";
+      CHECK(gate.would({.tokens = 10}, batch, asks).starts_with("waits") == (told == "-"));
+      CHECK(gate.arrive(name, {.tokens = 10}, batch, asks) == told);
+    }
+  }
 }
 
 TEST_CASE("what begins to wait because another one was too late is itself looked at before it may start") {

@@ -276,7 +276,7 @@ class order : public accounts {
     }
     if (one.asked.deadline >= latest_deadline_[one.workload()] && !by_cost_[one.workload()]) {
       add(ahead, now.queued[one.workload()]);
-      add(ahead, {-one.size.slots, -one.size.tokens});
+      if (!paused(one)) add(ahead, {-one.size.slots, -one.size.tokens});
     }
     return {std::max<std::int64_t>(0, ahead.slots), std::max<std::int64_t>(0, ahead.tokens)};
   }
