@@ -225,6 +225,10 @@ tool_arguments::tool_arguments(const tool_call& call) : tool_arguments(std::stri
   if (!call.valid) text_->problem = call.problem.empty() ? "the call is not valid" : call.problem;
 }
 
+tool_arguments tool_arguments::of_object(std::string_view json) {
+  return tool_arguments(std::make_unique<text>(json, std::string()));
+}
+
 tool_arguments::tool_arguments(std::unique_ptr<text> held) noexcept : text_(std::move(held)) {}
 tool_arguments::tool_arguments(tool_arguments&&) noexcept = default;
 tool_arguments& tool_arguments::operator=(tool_arguments&&) noexcept = default;

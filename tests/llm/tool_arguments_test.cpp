@@ -183,3 +183,13 @@ TEST_CASE("arguments that are none answer every question with why") {
   CHECK(tool_arguments(std::string_view(deep + '}')).check().error().message() == "the arguments are nested too deep");
   CHECK(tool_arguments(tool_call("id", "f", "{}")).check());
 }
+
+TEST_CASE("text that is known to be an object is taken at its word, and answers as any") {
+  const auto args = tool_arguments::of_object(R"({"city":"Paris","days":3})");
+  CHECK(args.check());
+  CHECK(args.get<std::string>("city").value() == "Paris");
+  CHECK(args.get<std::int64_t>("days").value() == 3);
+  CHECK_FALSE(args.has("country"));
+  // Where the word was not kept, the answer is an error all the same.
+  CHECK_FALSE(tool_arguments::of_object("[1]").get<std::string>("city"));
+}

@@ -56,6 +56,8 @@ class tool_arguments {
   /// Of a call that is not valid, or whose arguments are no JSON object, every question is answered with that problem.
   explicit tool_arguments(const tool_call& call);
   explicit tool_arguments(std::string_view json);
+  /// Of text that is known to be a JSON object, which is not looked at again here.
+  [[nodiscard]] static tool_arguments of_object(std::string_view json);
   tool_arguments(tool_arguments&&) noexcept;
   tool_arguments& operator=(tool_arguments&&) noexcept;
   ~tool_arguments();

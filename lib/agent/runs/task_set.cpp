@@ -8,6 +8,7 @@
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
+#include <asio/dispatch.hpp>
 #include <asio/post.hpp>
 #include <asio/strand.hpp>
 #include <asio/this_coro.hpp>
@@ -34,7 +35,7 @@ class strand_tasks final : public task_set, public run_member, public sluice::de
     in_->remove(*this);
   }
 
-  bool start(asio::awaitable<void> work) override {
+  bool start(asio::awaitable<void> work, begin when) override {
     if (!in_->begin_task()) return false;
     std::unique_lock lock(mutex_);
     if (!strand_) {
@@ -43,14 +44,22 @@ class strand_tasks final : public task_set, public run_member, public sluice::de
       return false;
     }
     const std::size_t number = started_++;
-    asio::cancellation_signal& signal = signals_[number];
+    task& made = tasks_[number];
+    const auto here = *strand_;
     auto self = std::static_pointer_cast<strand_tasks>(shared_from_this());
-    // On the strand, and under the mutex: what cancels it must come after it.
-    asio::post(*strand_, [self = std::move(self), number, &signal, here = *strand_, work = std::move(work)]() mutable {
-      asio::co_spawn(here, std::move(work),
-                     asio::bind_cancellation_slot(
-                         signal.slot(), [self = std::move(self), number](std::exception_ptr) { self->end(number); }));
-    });
+    auto spawn = [self = std::move(self), number, &made, here, work = std::move(work)]() mutable {
+      asio::co_spawn(
+          here, std::move(work),
+          asio::bind_cancellation_slot(made.signal.slot(), [self, number](std::exception_ptr) { self->end(number); }));
+      // It may have ended, and be gone.
+      self->begun(number);
+    };
+    if (when == begin::later) {
+      asio::post(here, std::move(spawn));
+    } else {
+      lock.unlock();
+      asio::dispatch(here, std::move(spawn));
+    }
     return true;
   }
 
@@ -60,20 +69,20 @@ class strand_tasks final : public task_set, public run_member, public sluice::de
   }
   std::size_t running() const noexcept override {
     const std::lock_guard lock(mutex_);
-    return signals_.size();
+    return tasks_.size();
   }
   bool ended(std::size_t number) const noexcept override {
     const std::lock_guard lock(mutex_);
-    return number < started_ && !signals_.contains(number);
+    return number < started_ && !tasks_.contains(number);
   }
 
   void cancel(std::size_t number) noexcept override {
     const std::lock_guard lock(mutex_);
-    if (signals_.contains(number)) emit(number);
+    if (tasks_.contains(number)) emit(number);
   }
   void cancel_all() noexcept override {
     const std::lock_guard lock(mutex_);
-    for (const auto& each : signals_) emit(each.first);
+    for (const auto& each : tasks_) emit(each.first);
   }
 
   asio::awaitable<change> changed(instant until, bool or_idle) override {
@@ -123,32 +132,49 @@ class strand_tasks final : public task_set, public run_member, public sluice::de
 
   [[nodiscard]] bool has_changed(bool or_idle) noexcept {
     const std::lock_guard lock(mutex_);
-    return std::exchange(changed_, false) || (or_idle && signals_.empty());
+    return std::exchange(changed_, false) || (or_idle && tasks_.empty());
   }
 
   // Always through the strand, even from it: the work may be in the middle of starting what is to be cancelled.
   void emit(std::size_t number) {
     if (!strand_) return;
     asio::post(*strand_, [self = std::static_pointer_cast<strand_tasks>(shared_from_this()), number] {
-      asio::cancellation_signal* signal = nullptr;
-      {
-        const std::lock_guard lock(self->mutex_);
-        if (const auto found = self->signals_.find(number); found != self->signals_.end()) signal = &found->second;
-      }
-      // It is taken out on this strand alone.
-      if (signal != nullptr) signal->emit(asio::cancellation_type::terminal);
+      self->cancel_here(number, false);
     });
   }
+
+  /// On the strand, where tasks begin and are taken out.
+  void cancel_here(std::size_t number, bool begins) {
+    asio::cancellation_signal* signal = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = tasks_.find(number);
+      if (found == tasks_.end()) return;
+      task& which = found->second;
+      which.has_begun = which.has_begun || begins;
+      // One that was cancelled before it began is cancelled when it has.
+      which.is_cancelled = which.is_cancelled || !begins;
+      if (which.has_begun && which.is_cancelled) signal = &which.signal;
+    }
+    if (signal != nullptr) signal->emit(asio::cancellation_type::terminal);
+  }
+  void begun(std::size_t number) { cancel_here(number, true); }
 
   void end(std::size_t number) noexcept {
     {
       const std::lock_guard lock(mutex_);
-      signals_.erase(number);
+      tasks_.erase(number);
       changed_ = true;
     }
     wake();
     in_->end_task();
   }
+
+  struct task {
+    asio::cancellation_signal signal;
+    bool has_begun = false;
+    bool is_cancelled = false;
+  };
 
   /// A strand must not outlive its context.
   class strand_guard final : public context_hook {
@@ -169,8 +195,8 @@ class strand_tasks final : public task_set, public run_member, public sluice::de
   std::optional<asio::strand<asio::any_io_executor>> strand_;
   strand_guard context_{*this};
   mutable std::mutex mutex_;
-  /// Of those that have not ended.
-  std::map<std::size_t, asio::cancellation_signal> signals_;
+  /// Those that have not ended.
+  std::map<std::size_t, task> tasks_;
   std::size_t started_ = 0;
   bool changed_ = false;
   /// Whether its waiter has been told of its own cancellation.

@@ -220,7 +220,8 @@ asio::awaitable<void> tool_turn::perform(tool_turn& self, call& what) {
   }
   if (!self.begin(what)) co_return;
 
-  const llm::tool_arguments arguments(given_arguments(what.result.call));
+  // They have passed the tool's schema.
+  const auto arguments = llm::tool_arguments::of_object(given_arguments(what.result.call));
   tool_context context{what.scope ? *what.scope : self.scope_.get(), what.result.call};
   try {
     auto running = begun(tool.handler, context, arguments);

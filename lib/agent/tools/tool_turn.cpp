@@ -30,6 +30,7 @@ tool_turn::tool_turn(std::shared_ptr<tool_registry> tools, run_scope& run, std::
       hooks_(hooks),
       tasks_(task_set::make(run)),
       deadline_(run_->working_deadline()) {
+  calls_.reserve(calls.size());
   for (llm::tool_call& each : calls) calls_.emplace_back(std::move(each));
   open_ = calls_.size();
 }
@@ -99,7 +100,8 @@ void tool_turn::start_lane() {
     if (next_ready() == ready_.end() || !have_unit()) return;
   }
   // When it is not taken, the run was cancelled, and says so.
-  if (!tasks_->start(lane(shared_from_this(), tasks_->started()))) stop_all(stop::cancelled, run_->gate().now());
+  if (!tasks_->start(lane(shared_from_this(), tasks_->started()), task_set::begin::at_once))
+    stop_all(stop::cancelled, run_->gate().now());
 }
 
 bool tool_turn::all_done() const {

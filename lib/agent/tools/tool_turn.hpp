@@ -158,7 +158,8 @@ class tool_turn final : public fan_out::batch, public std::enable_shared_from_th
   const instant deadline_;
 
   mutable std::mutex mutex_;
-  std::deque<call> calls_;
+  /// None is added later: they do not move.
+  std::vector<call> calls_;
   std::deque<std::size_t> ready_;
   /// Those that are asked about or taken up.
   std::vector<std::size_t> active_;

@@ -100,6 +100,65 @@ TEST_CASE("tasks run from the next turn on, end one by one, and each end is seen
   CHECK(idle.value == change::progress);
 }
 
+TEST_CASE(
+    "one that is to begin at once has begun when it was started, in a thread of its context, and else in a later "
+    "turn") {
+  house h;
+  // This thread runs no context.
+  REQUIRE(h.tasks->start(h.sleeping(1s), task_set::begin::at_once));
+  CHECK(h.alive == 0);
+  int alive_then = 0;
+  const auto starter = [&]() -> asio::awaitable<int> {
+    static_cast<void>(h.tasks->start(h.sleeping(1s), task_set::begin::at_once));
+    static_cast<void>(h.tasks->start(h.sleeping(0s), task_set::begin::at_once));
+    alive_then = h.alive;
+    co_return 1;
+  };
+  started<int> caller;
+  h.start(caller, starter());
+  // The first from outside, and the one that sleeps; the third was done before its `start` came back.
+  CHECK(alive_then == 2);
+  CHECK(h.done == 1);
+  h.advance(1s);
+  CHECK(h.done == 3);
+  CHECK(h.live() == 0);
+}
+
+TEST_CASE("one that was cancelled before it could begin ends at its first wait, however it is started") {
+  for (const auto when : {task_set::begin::later, task_set::begin::at_once}) {
+    house h;
+    REQUIRE(h.tasks->start(h.sleeping(1s), when));
+    h.tasks->cancel(0);
+    h.run();
+    CHECK(h.alive == 0);
+    CHECK(h.done == 0);
+    CHECK(h.tasks->ended(0));
+    CHECK(h.live() == 0);
+    CHECK(h.time.armed() == 0);
+  }
+}
+
+TEST_CASE("one that begins at once and cancels itself goes no further than its first wait") {
+  house h;
+  const auto suicidal = [&]() -> asio::awaitable<void> {
+    const counted here(h.alive);
+    h.tasks->cancel(0);
+    const instant end = h.time.now() + 1s;
+    co_await sleep_until(h.time, end);
+    if (h.time.now() >= end) ++h.done;
+  };
+  const auto starter = [&]() -> asio::awaitable<int> {
+    static_cast<void>(h.tasks->start(suicidal(), task_set::begin::at_once));
+    co_return 1;
+  };
+  started<int> caller;
+  h.start(caller, starter());
+  h.run();
+  CHECK(h.alive == 0);
+  CHECK(h.done == 0);
+  CHECK(h.live() == 0);
+}
+
 TEST_CASE("a task that throws has ended like any other") {
   house h;
   REQUIRE(h.tasks->start(h.throwing()));

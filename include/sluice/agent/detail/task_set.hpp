@@ -24,9 +24,17 @@ class task_set {
   task_set& operator=(const task_set&) = delete;
   virtual ~task_set() = default;
 
-  /// Lets `work` run from the next turn of the strand on, and gives its number, from 0 up. What it throws is dropped,
-  /// so catch it inside. False, and `work` is destroyed without having begun, when the run was cancelled or closed.
-  virtual bool start(asio::awaitable<void> work) = 0;
+  /// When a task begins.
+  enum class begin : std::uint8_t {
+    /// In a later turn of the event loop.
+    later,
+    /// Where the strand is idle and this is a thread of its context, before `start` returns: what need not wait for
+    /// anything costs no turn of the loop. Not with a mutex held that the work may want.
+    at_once,
+  };
+  /// Lets `work` run on the strand; it is numbered by `started`, from 0 up. What it throws is dropped, so catch it
+  /// inside. False, and `work` is destroyed without having begun, when the run was cancelled or closed.
+  virtual bool start(asio::awaitable<void> work, begin when = begin::later) = 0;
 
   /// How many were started, and how many of those have not ended.
   [[nodiscard]] virtual std::size_t started() const noexcept = 0;
