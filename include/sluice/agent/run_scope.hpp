@@ -95,8 +95,9 @@ class [[nodiscard]] run_scope {
   expected<void, error> charge(const spending& what);
 
   /// Cancels what was started in it, and refuses what would be started from now on: nothing can be paid by it or below
-  /// it any more, and calls that wait for admission are turned away. A call to a model that a coroutine of the caller's
-  /// own awaits, outside groups, tools and loops, goes on to its end, or until that coroutine is cancelled.
+  /// it any more, calls to models that wait for admission are turned away, and exchanges under way are closed at once,
+  /// whoever awaits them: what they gave is paid, and their callers get `errc::cancelled`. What a coroutine of the
+  /// caller's own awaits beside models, groups and tools goes on.
   void cancel() noexcept;
   /// Whether it, or a run above it, was cancelled or closed.
   [[nodiscard]] bool cancelled() const noexcept;

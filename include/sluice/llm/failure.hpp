@@ -33,8 +33,7 @@ enum class call_phase : std::uint8_t {
 /// What the caller can do about a failure.
 enum class remedy : std::uint8_t {
   /// Ask again, later or elsewhere: a lost connection, a limit on time, a provider that fails or is overloaded. The
-  /// client has done so
-  /// already, as often as `retry_policy` lets it.
+  /// client has done so already, as often as `retry_policy` lets it.
   try_again,
   /// Ask again when the capacity is there, with more of it, or in a class that has more: refused by admission,
   /// preempted.
@@ -92,8 +91,8 @@ class failure {
   /// The provider's name for the exchange, for its support.
   std::string request_id;
   /// What the attempts that failed have taken, all together: as the provider reported it, else by what was seen of
-  /// their answers
-  /// (`estimated`). An attempt of whose answer nothing came, and of which nothing was reported, counts as nothing.
+  /// their answers (`estimated`). An attempt of whose answer nothing came, and of which nothing was reported, counts as
+  /// nothing.
   token_usage usage;
   /// What had come of the answer before it failed, if anything had; tool calls that were not whole are not in it.
   std::optional<reply> partial;

@@ -123,10 +123,9 @@ class provider_statistics {
 
 /// Stands before clients. Each call goes to the first provider in its order that is healthy, and on to the next when it
 /// fails in a way that another one could do better: what `remedy::try_again` says, a refused key or quota, an answer
-/// that is no answer. A provider whose dialect
-/// cannot express the request is passed over. Not when the request was filtered, the caller has cancelled, or the
-/// deadline is over; never once an event of a stream was handed out. Refused by admission, it goes on only to a
-/// provider with another gate. All of it happens before the call's one deadline.
+/// that is no answer. A provider whose dialect cannot express the request is passed over. Not when the request was
+/// filtered, the caller has cancelled, or the deadline is over; never once an event of a stream was handed out. Refused
+/// by admission, it goes on only to a provider with another gate. All of it happens before the call's one deadline.
 ///
 /// One owner of retries: a provider that others stand behind is asked once; the last one retries as its client does.
 /// `call_options::max_attempts` bounds all of them together. What follows a failed attempt is an `attempt::retry`, and

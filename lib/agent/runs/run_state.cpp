@@ -172,12 +172,15 @@ void run_state::close() noexcept {
 }
 
 void run_state::close_account() noexcept {
-  const std::lock_guard lock(mutex_);
-  if (!std::exchange(open_, false)) return;
-  run_balance last = hold_.balance(id_).value_or(run_balance{});
-  last.remaining = {};
-  // Without memory for it, it tells zeros.
-  last_.reset(new (std::nothrow) run_balance(last));
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(open_, false)) return;
+    run_balance last = hold_.balance(id_).value_or(run_balance{});
+    last.remaining = {};
+    // Without memory for it, it tells zeros.
+    last_.reset(new (std::nothrow) run_balance(last));
+  }
+  // Exchanges are stopped in this call, by code that knows nothing of runs.
   hold_.close_run(id_);
 }
 
