@@ -14,8 +14,6 @@ using testing::scripted_exchange;
 
 namespace {
 
-bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 std::string result_in(const llm::conversation& talk, std::size_t number) {
   for (const llm::message& each : talk.messages()) {
     if (each.who == llm::role::tool && number-- == 0) return each.text;

@@ -14,6 +14,7 @@
 #include <doctest/doctest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -92,6 +93,28 @@ class loop_fixture : public agent_fixture {
     co_return "value of " + key;
   }
 };
+
+inline said looks_up(const std::string& key) { return said().calls("lookup", R"({"key":")" + key + R"("})"); }
+
+/// A model that calls tools as long as it may, each time for another key.
+inline void never_ends(loop_fixture& f, bool same_key = false) {
+  f.transport.on_request([&f, same_key, n = 0](const http::request& what) mutable {
+    const auto body = nlohmann::json::parse(what.body());
+    const bool may_call = !body.contains("tool_choice");
+    const std::string key = same_key ? "k" : "k" + std::to_string(n++);
+    return plain(may_call ? looks_up(key) : said("As far as I know, 7."), f.spoken);
+  });
+}
+
+/// The question of `loop_fixture`, by the client's estimate and without an answer.
+inline std::int64_t input_of(loop_fixture& f) {
+  llm::request asked = f.talk.request_for("m");
+  asked.tools = f.tools.tools();
+  asked.limit_output(1);
+  return f.model.estimate(asked)->tokens - 1;
+}
+
+inline bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// Each call has exactly one result, right behind the message that made it and in its order: what every server wants.
 inline bool fits(const std::vector<llm::message>& messages) {
