@@ -94,7 +94,9 @@ class loop_fixture : public agent_fixture {
   }
 };
 
-inline said looks_up(const std::string& key) { return said().calls("lookup", R"({"key":")" + key + R"("})"); }
+inline said looks_up(const std::string& key, const std::string& id = {}) {
+  return said().calls("lookup", R"({"key":")" + key + R"("})", id);
+}
 
 /// A model that calls tools as long as it may, each time for another key.
 inline void never_ends(loop_fixture& f, bool same_key = false) {

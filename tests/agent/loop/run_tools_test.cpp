@@ -17,10 +17,6 @@ namespace {
 
 constexpr dialect all_dialects[] = {dialect::openai_chat, dialect::openai_responses, dialect::anthropic_messages};
 
-said looks_up(const std::string& key, const std::string& id = {}) {
-  return said().calls("lookup", R"({"key":")" + key + R"("})", id);
-}
-
 std::vector<std::string> results_in(const llm::conversation& talk) {
   std::vector<std::string> texts;
   for (const llm::message& each : talk.messages()) {
