@@ -81,9 +81,10 @@ class toolbox {
   /// tools, in a run below this one, does not count while they run.
   ///
   /// Handlers of one turn run on one strand over the run's executor: no two of them at the same instant, but for those
-  /// that block on a pool. A call is not carried out, and the model is told why, when its tool is not there, its
-  /// arguments are not valid or not the schema, a limit is reached, the run cannot pay, a hook refuses it, nobody
-  /// approves it, or the run is cancelled or out of time.
+  /// that block on a pool. The first may begin before this waits, on the caller's stack. A call is not carried out, and
+  /// the model is told why, when its tool is not there or has no place (`tool_limits::concurrency`), its arguments are
+  /// not valid or not the schema, a limit is reached, the run cannot pay, a hook refuses it, nobody approves it, or the
+  /// run is cancelled or out of time.
   ///
   /// Completes when each call has its result. Gives the results in the order of the calls, always one for each. Never
   /// throws. A handler that has not stopped a second after its cancellation is abandoned: its run is closed, it counts
