@@ -103,9 +103,10 @@ expected<void, charge_refusal> admission::charge_run(run_id id, const spending& 
   return log_ == nullptr ? call() : logged(events::charge_run{id, what}, now, out, call);
 }
 bool admission::thresholds_untold() const noexcept { return state_->thresholds_untold(); }
-bool admission::close_run(run_id id, instant now, effects& out) {
-  const auto call = [&] { return state_->close_run(id, now, out); };
-  return log_ == nullptr ? call() : logged(events::close_run{id}, now, out, call);
+bool admission::may_charge(run_id id) const noexcept { return state_->may_charge(id); }
+bool admission::close_run(run_id id, instant now, effects& out, bool hold) {
+  const auto call = [&] { return state_->close_run(id, hold, now, out); };
+  return log_ == nullptr ? call() : logged(events::close_run{id, hold}, now, out, call);
 }
 
 void admission::record(event_log_writer* log) noexcept {

@@ -36,14 +36,14 @@ expected<void, charge_refusal> admission::state::charge_run(run_id id, const spe
   return {};
 }
 
-bool admission::state::close_run(run_id id, instant now, effects& out) {
+bool admission::state::close_run(run_id id, bool hold, instant now, effects& out) {
   const std::uint32_t node = runs_.find_open(id);
-  if (node == no_run) return false;
+  if (node == no_run && (hold || runs_.find_held(id) == no_run)) return false;
   advance(now);
-  end_requests_of(node, out);
+  if (node != no_run) end_requests_of(node, out);
   // Whoever waits for this run to be able to pay is a part of it, and gone; those above may get back what was carved
   // out.
-  runs_.close(id);
+  runs_.close(id, hold);
   keep_thresholds();
   unpark_eased(out);
   settle(out);

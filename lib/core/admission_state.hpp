@@ -65,7 +65,8 @@ class admission::state {
   expected<void, error> extend_run(run_id id, const spending& more, instant now, effects& out);
   expected<void, charge_refusal> charge_run(run_id id, const spending& what, instant now, effects& out);
   [[nodiscard]] bool thresholds_untold() const noexcept { return !pending_.empty(); }
-  bool close_run(run_id id, instant now, effects& out);
+  bool close_run(run_id id, bool hold, instant now, effects& out);
+  [[nodiscard]] bool may_charge(run_id id) const noexcept { return runs_.find(id) != no_run; }
   [[nodiscard]] bool could_be_stopped(request_id id) const noexcept;
   [[nodiscard]] bool in_closed_run(request_id id) const noexcept;
 

@@ -218,12 +218,17 @@ expected<void, error> budget::extend(run_id id, const spending& more) {
   return {};
 }
 
-bool budget::close(run_id id) {
+bool budget::close(run_id id, bool hold) {
   start_event();
-  const std::uint32_t node = find_open(id);
-  if (node == no_run) return false;
-  nodes_[node].open = false;
-  ++nodes_[node].top->closed_kept;
+  std::uint32_t node = find_open(id);
+  if (node != no_run) {
+    nodes_[node].open = false;
+    ++nodes_[node].top->closed_kept;
+  } else {
+    node = find_held(id);
+    if (node == no_run || hold) return false;
+  }
+  nodes_[node].held = hold;
   collect(node);
   return true;
 }
@@ -232,6 +237,12 @@ std::uint32_t budget::find_open(run_id id) const noexcept {
   if (id.index >= nodes_.size()) return no_run;
   const run_node& named = nodes_[id.index];
   return named.generation == id.generation && named.open ? id.index : no_run;
+}
+
+std::uint32_t budget::find_held(run_id id) const noexcept {
+  if (id.index >= nodes_.size()) return no_run;
+  const run_node& named = nodes_[id.index];
+  return named.generation == id.generation && named.held ? id.index : no_run;
 }
 
 std::uint32_t budget::find(run_id id) const noexcept {
@@ -246,7 +257,8 @@ bool budget::chargeable(std::uint32_t node) const noexcept {
 }
 
 std::optional<run_balance> budget::balance(run_id id) const noexcept {
-  const std::uint32_t node = find_open(id);
+  std::uint32_t node = find_open(id);
+  if (node == no_run) node = find_held(id);
   if (node == no_run) return std::nullopt;
   run_balance told;
   for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
@@ -379,7 +391,7 @@ void budget::tell_thresholds(run_node& which) noexcept {
 void budget::collect(std::uint32_t node) noexcept {
   while (node != no_run) {
     run_node& ended = nodes_[node];
-    if (ended.open || ended.in_flight != 0 || ended.children != 0) return;
+    if (ended.open || ended.held || ended.in_flight != 0 || ended.children != 0) return;
     const std::uint32_t parent = ended.parent;
     if (ended.funding == run_funding::carve) {
       pay(nodes_[parent], carved(ended), spent_by(ended));

@@ -97,6 +97,8 @@ struct run_node {
   /// Whether it is somebody's, and whether it may still be charged as far as it is concerned.
   bool kept = false;
   bool open = false;
+  /// Whether its account is kept for somebody who has yet to let go of it.
+  bool held = false;
   /// Of a root: whether anything was ever started in its tree.
   bool started = false;
 };
@@ -127,8 +129,9 @@ class budget {
   expected<void, error> extend(run_id id, const spending& more);
 
   /// Nothing may be charged to it any more, nor to what is below it. It is kept until its reservations have ended and
-  /// no run below it is kept; then a carve is settled above it. False when it is unknown or has been closed.
-  bool close(run_id id);
+  /// no run below it is kept, and, with `hold`, until it is closed once more without; then a carve is settled above it.
+  /// False when it is unknown, or has been closed and is not held, or is and would be once more.
+  bool close(run_id id, bool hold = false);
 
   /// The index of a run that may be charged: it and all runs above it are open. Else `no_run`.
   [[nodiscard]] std::uint32_t find(run_id id) const noexcept;
@@ -136,7 +139,10 @@ class budget {
   /// The index of an open run, whatever is above it. Else `no_run`.
   [[nodiscard]] std::uint32_t find_open(run_id id) const noexcept;
 
-  /// The account of an open run.
+  /// The index of a closed run that is held. Else `no_run`.
+  [[nodiscard]] std::uint32_t find_held(run_id id) const noexcept;
+
+  /// The account of a run that is open or held.
   [[nodiscard]] std::optional<run_balance> balance(run_id id) const noexcept;
 
   /// Whether all payers of a run can set `asked` aside. Exhausted at one of them goes before waiting for a lower one.

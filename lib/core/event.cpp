@@ -73,7 +73,7 @@ event_result apply(admission& machine, const event& what, effects& out) {
             return event_result{opened.has_value(), {}, opened ? *opened : run_id{}};
           },
           [&](const events::extend_run& it) { return done(machine.extend_run(it.id, it.more, at, out).has_value()); },
-          [&](const events::close_run& it) { return done(machine.close_run(it.id, at, out)); },
+          [&](const events::close_run& it) { return done(machine.close_run(it.id, at, out, it.hold)); },
           [&](const events::report_limits& it) {
             machine.report_limits(it.said, at, out);
             return done(true);

@@ -44,6 +44,9 @@ class event_codec {
       if (ended->how == ending::preempted) head = finish_preempted;
       if (ended->how == ending::abandoned) head = finish_abandoned;
     }
+    if (const auto* closed = std::get_if<events::close_run>(&what.what); closed != nullptr && closed->hold) {
+      head = close_run_held;
+    }
     if (result.accepted) head |= accepted_bit;
     if (with_effects) head |= effects_bit;
     return head;
@@ -52,21 +55,25 @@ class event_codec {
   [[nodiscard]] static std::size_t kind_of(std::uint8_t head) noexcept {
     const std::uint8_t code = head & code_mask;
     if ((head & unused_bit) != 0) return std::variant_size_v<event_body>;
+    if (code == close_run_held) return close_run_kind;
     return code == finish_preempted || code == finish_abandoned ? finish_kind : code;
   }
   static constexpr std::uint8_t effects_bit = 0x40;
 
  private:
-  // A first byte: the number of the kind in its lower five bits, but that an ending which is not the usual one has a
-  // number of its own; `log_end` is the highest.
+  // A first byte: the number of the kind in its lower five bits, but that an ending or a closing which is not the usual
+  // one has a number of its own; `log_end` is the highest.
   static constexpr std::uint8_t code_mask = 0x1f;
   static constexpr std::uint8_t finish_preempted = 0x1e;
   static constexpr std::uint8_t finish_abandoned = 0x1d;
+  static constexpr std::uint8_t close_run_held = 0x1c;
   static constexpr std::uint8_t accepted_bit = 0x20;
   static constexpr std::uint8_t unused_bit = 0x80;
   static constexpr std::size_t finish_kind = 6;
   static_assert(std::is_same_v<std::variant_alternative_t<finish_kind, event_body>, events::finish>);
-  static_assert(std::variant_size_v<event_body> <= finish_abandoned && log_end == code_mask);
+  static constexpr std::size_t close_run_kind = 13;
+  static_assert(std::is_same_v<std::variant_alternative_t<close_run_kind, event_body>, events::close_run>);
+  static_assert(std::variant_size_v<event_body> <= close_run_held && log_end == code_mask);
 
   enum : std::uint64_t {
     has_output = 1U << 0U,
@@ -244,7 +251,10 @@ class event_codec {
   void fields(events::extend_run& body, std::uint8_t, event_result&) {
     field_stream<Stream>{bytes_}(body.id, body.more);
   }
-  void fields(events::close_run& body, std::uint8_t, event_result&) { field_stream<Stream>{bytes_}(body.id); }
+  void fields(events::close_run& body, std::uint8_t head, event_result&) {
+    field_stream<Stream>{bytes_}(body.id);
+    if constexpr (Stream::reads) body.hold = (head & code_mask) == close_run_held;
+  }
   void fields(events::report_limits& body, std::uint8_t, event_result&) { field_stream<Stream>{bytes_}(body.said); }
   void fields(events::charge_run& body, std::uint8_t, event_result&) {
     field_stream<Stream>{bytes_}(body.id, body.what);

@@ -99,7 +99,8 @@ expected<void, charge_refusal> bulkhead::charge_run(run_id which, const spending
 expected<void, error> bulkhead::extend_run(run_id which, const spending& more) {
   return gate_->extend_run(which, more);
 }
-bool bulkhead::close_run(run_id which) { return gate_->close_run(which); }
+bool bulkhead::close_run(run_id which) { return gate_->close_run(which, false); }
+void bulkhead::stop_with(run_id which, const std::shared_ptr<stop_signal>& what) { gate_->stop_with(which, what); }
 std::optional<run_balance> bulkhead::balance(run_id which) const { return gate_->balance(which); }
 void bulkhead::pause(duration length) { gate_->pause(length); }
 void bulkhead::report_limits(const provider_limits& said) { gate_->report_limits(said); }

@@ -70,7 +70,8 @@ class gate {
   [[nodiscard]] expected<run_id, error> open_run(const run_options& what, budget_listener on_threshold);
   expected<void, charge_refusal> charge_run(run_id which, const spending& what);
   expected<void, error> extend_run(run_id which, const spending& more);
-  bool close_run(run_id which);
+  bool close_run(run_id which, bool hold);
+  void stop_with(run_id which, const std::shared_ptr<stoppable>& stop);
   [[nodiscard]] std::optional<run_balance> balance(run_id which) const;
   void pause(duration length);
   void report_limits(const provider_limits& said);
@@ -152,6 +153,8 @@ class gate {
   /// of, which must not be freed under the mutex, as this is.
   [[nodiscard]] std::shared_ptr<stoppable> set_stop(core::request_id id, const std::shared_ptr<stoppable>& stop,
                                                     aftermath& left);
+  /// Of what waits on behalf of runs, that whose run can be charged no more. Under the mutex.
+  void stop_in_closed_runs(aftermath& left);
   /// Whether the caller has to destroy the gate: says so once.
   [[nodiscard]] bool claim_if_unused() noexcept;
   void watch_context(asio::execution_context& context);
@@ -222,6 +225,9 @@ class gate {
 
   /// By the index of the request.
   std::vector<std::shared_ptr<stoppable>> stops_;
+  /// What waits on behalf of runs; and how many there may be before those that are gone are looked for.
+  std::vector<std::pair<run_id, std::weak_ptr<stoppable>>> with_runs_;
+  std::size_t enough_with_runs_ = 16;
   std::list<watch> watches_;
   std::vector<std::shared_ptr<idle_observer>> idle_observers_;
 };

@@ -34,7 +34,7 @@ stop_cause stopped(const gate& where, core::request_id id) noexcept { return whe
 
 gate_hold::gate_hold(const bulkhead& of) noexcept : gate_(of.gate_) { gate_->hold(); }
 gate_hold::~gate_hold() { gate_->let_go(); }
-bool gate_hold::close_run(run_id which) { return gate_->close_run(which); }
+bool gate_hold::close_run(run_id which, bool hold) { return gate_->close_run(which, hold); }
 std::optional<run_balance> gate_hold::balance(run_id which) const { return gate_->balance(which); }
 
 }  // namespace sluice::detail

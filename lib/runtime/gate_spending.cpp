@@ -81,13 +81,14 @@ expected<void, error> gate::extend_run(run_id which, const spending& more) {
   return result;
 }
 
-bool gate::close_run(run_id which) {
+bool gate::close_run(run_id which, bool hold) {
   budget_listeners::shared listener;
   aftermath left(*this);
   bool known = false;
   {
     const std::lock_guard lock(mutex_);
-    known = core_.close_run(which, clock(), effects_);
+    known = core_.close_run(which, clock(), effects_, hold);
+    if (known) stop_in_closed_runs(left);
     listener = listeners_.remove(which);
     if (listener != nullptr) watched_ = recording_ != nullptr || !listeners_.empty();
     apply(left);

@@ -1,7 +1,10 @@
 // What stops running work: under guard, or by a signal, until its grant ends.
 #include "runtime/gate_aftermath.hpp"
 
+#include <algorithm>
+#include <memory>
 #include <utility>
+#include <vector>
 
 namespace sluice::detail {
 
@@ -67,6 +70,33 @@ stop_cause gate::stopped(core::request_id id) const noexcept {
   const std::lock_guard lock(mutex_);
   const bool known = id.index < stops_.size() && stops_[id.index];
   return known ? stops_[id.index]->stopped() : stop_cause::none;
+}
+
+void gate::stop_with(run_id which, const std::shared_ptr<stoppable>& stop) {
+  aftermath left(*this);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!core_.may_charge(which)) {
+      left.add(stop, stop_cause::run_closed);
+    } else {
+      if (with_runs_.size() >= enough_with_runs_) {
+        std::erase_if(with_runs_, [](const auto& each) { return each.second.expired(); });
+        enough_with_runs_ = std::max<std::size_t>(16, 2 * with_runs_.size());
+      }
+      with_runs_.emplace_back(which, stop);
+    }
+  }
+  left.carry_out();
+}
+
+void gate::stop_in_closed_runs(aftermath& left) {
+  std::erase_if(with_runs_, [&](const auto& each) {
+    auto stop = each.second.lock();
+    if (stop == nullptr) return true;
+    if (core_.may_charge(each.first)) return false;
+    left.add(std::move(stop), stop_cause::run_closed);
+    return true;
+  });
 }
 
 bool gate::could_be_stopped(core::request_id id) const noexcept {

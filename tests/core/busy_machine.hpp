@@ -89,7 +89,7 @@ class busy_machine {
     else if (kind < 986)
       (void)machine.charge_run(pick_run(), {upto(50), 0, upto(9) == 0 ? -1 : upto(2), upto(9)}, when, out_);
     else if (kind < 995)
-      machine.close_run(pick_run(), when, out_);
+      machine.close_run(pick_run(), when, out_, upto(2) == 0);
     else
       reconfigure(when);
     take_in(from);

@@ -109,3 +109,33 @@ TEST_CASE("a request that comes again is in its run again") {
   CHECK(gate.arrive("again", {.tokens = 10}, interactive, {.age = kept, .run = "root"}) == "granted again");
   CHECK(gate.close_run("root") == "stop again");
 }
+
+TEST_CASE("a closed run that is held tells what was paid for what was ending, until it is let go of") {
+  logged_gate gate(bare({2, 1'000}));
+  CHECK(gate.open_run("root", {}) == "-");
+  CHECK(gate.open_run("child", of_tokens(400), "root") == "-");
+  CHECK(gate.arrive("a", {.tokens = 100}, interactive, {.run = "child"}) == "granted a");
+  CHECK(gate.close_run("child", true) == "stop a");
+  CHECK(gate.balance("child").reserved.tokens == 100);
+  CHECK(gate.arrive("late", {.tokens = 10}, interactive, {.run = "child"}) == "rejected late (unknown_run)");
+  CHECK(gate.finish("a", usage{30, 5}, ending::abandoned) == "-");
+  CHECK(gate.balance("child").spent.tokens == 35);
+  CHECK(gate.balance("child").reserved.tokens == 0);
+  // Held already.
+  CHECK(gate.close_run("child", true) == "not open");
+  CHECK(gate.close_run("child") == "-");
+  CHECK(gate.close_run("child") == "not open");
+  CHECK(gate.balance("root").spent.tokens == 35);
+}
+
+TEST_CASE("what a carved run did not spend goes back when it is let go of, and then serves who waits for it") {
+  logged_gate gate(bare({10, 1'000}));
+  run_options part = of_tokens(80);
+  part.funding = run_funding::carve;
+  CHECK(gate.open_run("root", of_tokens(100)) == "-");
+  CHECK(gate.open_run("part", part, "root") == "-");
+  CHECK(gate.arrive("waits", {.tokens = 60}, interactive, {.run = "root"}) == "budget at 50 %, budget at 80 %");
+  CHECK(gate.close_run("part", true) == "-");
+  CHECK(gate.machine.waiting() == 1);
+  CHECK(gate.close_run("part") == "granted waits");
+}

@@ -164,7 +164,7 @@ class double_run {
     const auto some = [](std::uint32_t from) -> std::int64_t { return from % 5 == 0 ? unlimited : from / 8 % 160; };
     if (kind >= 90 && !runs().empty()) {
       const run_id named = runs()[one.a % runs().size()].id;
-      if (kind == 93) return both_.close_run(named, when);
+      if (kind == 93) return both_.close_run(named, when, one.b % 3 == 0);
       if (kind == 92) return charge(named, one, when);
       const std::int64_t money = one.b % 64 == 0 ? -1 : 5;
       return both_.extend_run(named, {some(one.b) / 4, some(one.c) / 16, one.c / 64 % 3, money}, when);

@@ -166,6 +166,8 @@ TEST_CASE("every other event comes back") {
   CHECK(same.finalise_reserve == run.finalise_reserve);
   CHECK(same.tag == run.tag);
   CHECK(body_through(events::close_run{{6, 7}}).id == run_id{6, 7});
+  CHECK(body_through(events::close_run{{6, 7}, true}).hold);
+  CHECK_FALSE(body_through(events::close_run{{6, 7}}).hold);
   const auto charged = body_through(events::charge_run{{6, 7}, {1, 2, 3, -4}}, {false, {}, {}});
   CHECK(charged.id == run_id{6, 7});
   CHECK(charged.what == spending{1, 2, 3, -4});

@@ -157,9 +157,9 @@ class logged_gate {
     return done ? said(out) : done.error().to_error().message();
   }
 
-  std::string close_run(const std::string& name) {
+  std::string close_run(const std::string& name, bool hold = false) {
     effects out;
-    const bool done = machine.close_run(runs_.at(name), now, out);
+    const bool done = machine.close_run(runs_.at(name), now, out, hold);
     return done ? said(out) : "not open";
   }
 

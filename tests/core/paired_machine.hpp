@@ -180,9 +180,9 @@ class paired_machine {
     return compare(run.index);
   }
 
-  complaint close_run(run_id run, instant now) {
-    const event_result got = put({now, events::close_run{run}});
-    if (model_.close_run(run, now) != got.accepted) trouble_ = "close_run answers otherwise";
+  complaint close_run(run_id run, instant now, bool hold = false) {
+    const event_result got = put({now, events::close_run{run, hold}});
+    if (model_.close_run(run, hold, now) != got.accepted) trouble_ = "close_run answers otherwise";
     return compare(run.index);
   }
 

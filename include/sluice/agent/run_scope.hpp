@@ -83,7 +83,8 @@ class [[nodiscard]] run_scope {
   /// How long until the working deadline; zero when it has passed, `duration::max()` when there is none.
   [[nodiscard]] duration time_left() const;
 
-  /// The account, all below it included. Once it was cancelled or left: as it was then, with nothing remaining.
+  /// The account, all below it included. Once it was cancelled nothing remains, and what was begun is still paid; once
+  /// it was left it stays as it is.
   [[nodiscard]] run_balance balance() const;
   /// What could still be set aside now: the least over it and the runs that pay with it, the reserve aside.
   [[nodiscard]] spending remaining() const;

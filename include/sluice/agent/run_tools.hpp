@@ -30,14 +30,17 @@ namespace sluice::agent {
 /// ```
 ///
 /// It runs in the caller's coroutine; the handlers of tools on a strand over the run's executor. It is a task of the
-/// run: `run_scope::leave` waits for it. Completes when there is a result; it never throws but for a cancellation,
-/// after which the caller's next `co_await` throws. Cancellation: of the run, from anywhere, and terminal of the
-/// caller: the exchange is closed, tools are cancelled, and the result says `run_stop::cancelled`, with what there is.
-/// Thread safety: one loop per conversation at a time; several loops may share run, client and toolbox. Lifetime: all
-/// that is referred to must live until it completes or its coroutine is destroyed. A caller that is destroyed while it
-/// waits, with its context, leaves the tools that it has called ending by themselves: no listener is called any more,
-/// hooks that have not begun refuse, and `talk` is as far as it had come. Only the gate, and what the coroutine of a
-/// tool or a hook that is under way refers to, are used until the run's tasks have ended (`run_scope::leave`).
+/// run: `run_scope::leave` waits for it.
+/// Completes when there is a result; it never throws but for a cancellation, after which the caller's next `co_await`
+/// throws.
+/// Cancellation: of the run, from anywhere, and terminal of the caller: the exchange is closed, tools are cancelled,
+/// and the result says `run_stop::cancelled`, with what there is.
+/// Thread safety: one loop per conversation at a time; several loops may share run, client and toolbox.
+/// Lifetime: all that is referred to must live until it completes or its coroutine is destroyed, but for the scope of
+/// the run, without which it ends as cancelled. A caller that is destroyed while it waits, with its context, leaves the
+/// tools that it has called ending by themselves: no listener is called any more, hooks that have not begun refuse, and
+/// `talk` is as far as it had come. Only the gate, and what the coroutine of a tool or a hook that is under way refers
+/// to, are used until the run's tasks have ended (`run_scope::leave`).
 [[nodiscard]] asio::awaitable<run_result> run_tools(run_scope& run, llm::any_client model, llm::conversation& talk,
                                                     toolbox& tools, loop_options how);
 

@@ -180,11 +180,14 @@ class admission {
   [[nodiscard]] bool thresholds_untold() const noexcept;
   /// Closes a run: nothing new may be charged to it or below it; of what it and the runs below it have asked for, what
   /// holds capacity is to be stopped (`stop`; not what runs only because the policy observes), and what waits is
-  /// rejected (`unknown_run`). Its account is kept until that has ended; then what a carved child did not
-  /// spend goes back. False when it is not known. O(1) and what follows from that when it has nothing under way, else
-  /// linear in the requests of its tree.
-  bool close_run(run_id id, instant now, effects& out);
-  /// The account of an open run.
+  /// rejected (`unknown_run`). Its account is kept until that has ended, and with `hold`, so that it can be read
+  /// (`balance`), until it is closed once more without; then what a carved child did not spend goes back. False when it
+  /// is not known. O(1) and what follows from that when it has nothing under way, else linear in the requests of its
+  /// tree.
+  bool close_run(run_id id, instant now, effects& out, bool hold = false);
+  /// Whether a run, and all above it, are open. O(1) while none of its tree is closed, else O(depth).
+  [[nodiscard]] bool may_charge(run_id id) const noexcept;
+  /// The account of a run that is open, or closed and held.
   [[nodiscard]] std::optional<run_balance> balance(run_id id) const;
 
   [[nodiscard]] const policy& current_policy() const noexcept;

@@ -61,6 +61,7 @@ struct extend_run {
 };
 struct close_run {
   run_id id{};
+  bool hold = false;
 };
 struct report_limits {
   provider_limits said{};

@@ -159,6 +159,10 @@ class bulkhead {
   /// `reason::unknown_run`; what runs is stopped, where it can be: under `permit::guard`, by `permit::stop_by`, in
   /// `run`. What was taken until then is paid. False when it is not known. Its listener is let go of.
   bool close_run(run_id which);
+  /// Stops `what` when the run, or one above it, is closed (`stop_cause::run_closed`); at once when that has happened,
+  /// or there is no such run. For what waits on behalf of a run and holds nothing. Forgotten when `what` is gone.
+  /// O(1), and each closing of a run is linear in what is registered.
+  void stop_with(run_id which, const std::shared_ptr<stop_signal>& what);
   /// The account of an open run.
   [[nodiscard]] std::optional<run_balance> balance(run_id which) const;
 

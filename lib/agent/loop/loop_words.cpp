@@ -3,6 +3,7 @@
 #include "agent/loop/what_is_left.hpp"
 #include "core/grouped.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -52,13 +53,27 @@ std::string tool_calls_are_over(const run_scope& run, const run_balance& account
   return "run " + run.path() + " has no tool call" + of_limit(account.limit.tool_calls) + " left to make" + raise_it;
 }
 
+std::uint32_t threshold_spent(const run_balance& account) {
+  std::uint32_t reached = 0;
+  for (const std::uint32_t percent : {50U, 80U, 95U, 100U}) {
+    for (std::int64_t spending::*const axis : members) {
+      const std::int64_t limit = account.limit.*axis;
+      if (limit == unlimited || account.spent.*axis == 0) continue;
+      // Limits and what is spent of them may be as large as their type.
+      const double part =
+          static_cast<double>(account.spent.*axis) / static_cast<double>(std::max<std::int64_t>(limit, 1));
+      if (part * 100 >= percent) reached = percent;
+    }
+  }
+  return reached;
+}
+
 std::string threshold_crossed(const run_scope& run, const run_balance& account) {
-  std::string line =
-      std::to_string(account.crossed) + " % of the budget of run " + run.path() + " is spent or set aside:";
+  std::string line = std::to_string(threshold_spent(account)) + " % of the budget of run " + run.path() + " is spent:";
   bool first = true;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::int64_t limit = account.limit.*members[i];
-    const std::int64_t taken = account.spent.*members[i] + account.reserved.*members[i];
+    const std::int64_t taken = account.spent.*members[i];
     if (limit == unlimited || taken == 0) continue;
     line += (std::exchange(first, false) ? " " : ", ") + grouped(taken) + " of " + grouped(limit) + " " +
             (axes[i] == budget_axis::tool_calls ? "tool calls" : std::string(to_string(axes[i])));

@@ -24,6 +24,8 @@ namespace sluice::agent::detail {
 [[nodiscard]] std::string budget_is_over(const run_scope& run, const run_balance& account, const spending& there_is,
                                          const turn_size& next, bool near);
 [[nodiscard]] std::string tool_calls_are_over(const run_scope& run, const run_balance& account);
+/// The greatest of 50, 80, 95 and 100 percent of a limit that has been spent on some axis; zero when none has.
+[[nodiscard]] std::uint32_t threshold_spent(const run_balance& account);
 [[nodiscard]] std::string threshold_crossed(const run_scope& run, const run_balance& account);
 /// Of an answer that is not one, or not whole. `limit`: on its output; `shortened` when the budget set it.
 [[nodiscard]] std::string cut_off(const llm::reply& answer, std::int64_t limit, bool shortened);

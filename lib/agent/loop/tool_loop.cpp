@@ -36,7 +36,7 @@ bool is_about_budget(const llm::failure& why) {
 }  // namespace
 
 tool_loop::tool_loop(run_scope& run, llm::any_client model, llm::conversation& talk, toolbox& tools, loop_options&& how)
-    : run_(run),
+    : scope_(run_state::of(run)),
       model_(model),
       talk_(talk),
       tools_(tools),
@@ -48,7 +48,7 @@ tool_loop::tool_loop(run_scope& run, llm::any_client model, llm::conversation& t
       most_history_(how_.history.most_tokens) {
   const run_balance account = run.balance();
   before_ = spent_ = account.spent;
-  crossed_ = account.crossed;
+  crossed_ = threshold_spent(account);
   how_.request.messages.clear();
   how_.request.tools.clear();
 }

@@ -5,6 +5,7 @@
 #include "agent/loop/loop_report.hpp"
 #include "agent/loop/repeated_calls.hpp"
 #include "agent/loop/turn_means.hpp"
+#include "agent/tools/tool_turn.hpp"
 
 #include <sluice/agent/loop_options.hpp>
 #include <sluice/agent/run_result.hpp>
@@ -89,7 +90,9 @@ class tool_loop {
   void end(run_stop why, llm::failure failed);
   [[nodiscard]] run_result result();
 
-  run_scope& run_;
+  /// Its own: the caller's may be gone before it.
+  lent_scope scope_;
+  run_scope& run_{scope_.get()};
   llm::any_client model_;
   llm::conversation& talk_;
   toolbox& tools_;

@@ -17,7 +17,8 @@ run_balance tool_loop::watch_budget() {
   if (now.spent.tokens < spent_.tokens || now.spent.calls < spent_.calls) return now;
   spent_ = now.spent;
   means_ = means_of(now, is_root_);
-  if (std::exchange(crossed_, now.crossed) < now.crossed) warn(threshold_crossed(run_, now));
+  const std::uint32_t reached = threshold_spent(now);
+  if (std::exchange(crossed_, reached) < reached) warn(threshold_crossed(run_, now));
   return now;
 }
 

@@ -1,5 +1,6 @@
 #include "agent/runs/run_state.hpp"
 
+#include "agent/loop/what_is_left.hpp"
 #include "agent/runs/run_departure.hpp"
 
 #include <algorithm>
@@ -72,9 +73,14 @@ expected<std::shared_ptr<run_state>, error> run_state::begin(bulkhead& gate, run
   auto listener = std::move(how.on_threshold);
   const std::shared_ptr<run_state> made(
       new run_state(gate, std::move(how), std::move(executor), std::move(parent), awaited));
-  if (made->working_deadline() <= gate.now()) {
-    return unexpected<error>(
-        error(errc::deadline_exceeded, "run " + made->path() + ": its deadline has passed already"));
+  if (const instant now = gate.now(); made->working_deadline() <= now) {
+    std::string words = "run " + made->path() + ": its deadline has passed already";
+    if (made->deadline_ > now) {
+      words = "run " + made->path() + ": its deadline is in " + rounded(made->deadline_ - now) +
+              ", all of which is kept for the last answer (finalise_time = " + rounded(made->finalise_time_) +
+              "); keep less, or give it more time";
+    }
+    return unexpected<error>(error(errc::deadline_exceeded, std::move(words)));
   }
   if (made->parent_ != nullptr && !made->parent_->add(*made)) {
     return unexpected<error>(made->parent_->closed_error("open a run in"));
@@ -86,7 +92,7 @@ expected<std::shared_ptr<run_state>, error> run_state::begin(bulkhead& gate, run
   }
   const std::lock_guard lock(made->mutex_);
   made->id_ = *opened;
-  made->open_ = true;
+  made->account_ = account::open;
   return made;
 }
 
@@ -163,30 +169,37 @@ void run_state::cancel() noexcept {
 
 void run_state::stop() noexcept {
   cancel();
-  close_account();
+  {
+    const std::lock_guard lock(mutex_);
+    if (account_ != account::open) return;
+    account_ = account::stopped;
+  }
+  // Exchanges are stopped in this call, by code that knows nothing of runs.
+  hold_.close_run(id_, true);
 }
 
 void run_state::close() noexcept {
   stop();
+  close_account();
   waits_.close();
 }
 
 void run_state::close_account() noexcept {
   {
     const std::lock_guard lock(mutex_);
-    if (!std::exchange(open_, false)) return;
+    if (account_ == account::none || account_ == account::closed) return;
     run_balance last = hold_.balance(id_).value_or(run_balance{});
     last.remaining = {};
     // Without memory for it, it tells zeros.
     last_.reset(new (std::nothrow) run_balance(last));
+    account_ = account::closed;
   }
-  // Exchanges are stopped in this call, by code that knows nothing of runs.
-  hold_.close_run(id_);
+  hold_.close_run(id_, false);
 }
 
 run_balance run_state::balance() const {
   const std::lock_guard lock(mutex_);
-  if (!open_) return last_ ? *last_ : run_balance{};
+  if (account_ == account::none || account_ == account::closed) return last_ ? *last_ : run_balance{};
   run_balance now = hold_.balance(id_).value_or(run_balance{});
   if (cancelled()) now.remaining = {};
   return now;

@@ -90,7 +90,7 @@ class run_state final : public run_member, public std::enable_shared_from_this<r
 
   [[nodiscard]] expected<void, error> charge(const spending& what);
   [[nodiscard]] expected<void, error> extend(const spending& more);
-  /// Once it has been stopped or closed: as it was then, with nothing remaining.
+  /// Once it has been stopped: with nothing remaining. Once closed: as it was then.
   [[nodiscard]] run_balance balance() const;
 
   // What goes on in it.
@@ -108,7 +108,8 @@ class run_state final : public run_member, public std::enable_shared_from_this<r
   /// Cancels what goes on in it and below it.
   void cancel() noexcept;
   [[nodiscard]] bool cancelled() const noexcept { return cancelled_.load(std::memory_order_acquire); }
-  /// Cancels it, and closes its account: nothing can be paid by it or below it any more. Harmless when repeated.
+  /// Cancels it, and closes its account: nothing can be paid by it or below it any more, and what has been begun is
+  /// still paid. Harmless when repeated.
   void stop() noexcept;
   /// The same, and nobody waits for it any more.
   void close() noexcept;
@@ -155,7 +156,9 @@ class run_state final : public run_member, public std::enable_shared_from_this<r
 
   mutable std::mutex mutex_;
   run_member* members_ = nullptr;
-  bool open_ = false;
+  /// `stopped`: at the gate it is closed, and held, so that it tells what was paid for work that was still ending.
+  enum class account : std::uint8_t { none, open, stopped, closed };
+  account account_ = account::none;
   /// Of an account that was closed: as it was then.
   std::unique_ptr<const run_balance> last_;
   std::atomic<bool> cancelled_{false};

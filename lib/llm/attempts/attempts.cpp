@@ -1,11 +1,12 @@
 #include "llm/attempts/attempts.hpp"
 
-#include <sluice/runtime/sleep.hpp>
+#include "runtime/waiting_call.hpp"
 
-#include <asio/this_coro.hpp>
+#include <sluice/runtime/stop_signal.hpp>
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <utility>
 
 namespace sluice::llm::detail {
@@ -38,6 +39,16 @@ bool is_worth_another(const failure& why) noexcept {
   }
 }
 
+/// One wait for the next attempt.
+class backoff_wait final : public sluice::detail::waiting_call, public stop_signal::listener {
+ public:
+  using waiting_call::waiting_call;
+
+ private:
+  bool leave(ending) noexcept override { return true; }
+  void on_stop() noexcept override { wake(); }
+};
+
 bool is_load(const failure& why) noexcept { return why.is(errc::rate_limited) || why.is(errc::overloaded); }
 
 }  // namespace
@@ -46,6 +57,7 @@ attempts::attempts(endpoint& where, const call_options& how) noexcept
     : where_(&where),
       deadline_(how.deadline),
       most_(how.max_attempts > 0 ? how.max_attempts : where.options.retry.max_attempts),
+      run_(how.run),
       requeue_(how.requeue_when_preempted),
       kind_(how.kind) {}
 
@@ -108,6 +120,9 @@ std::string attempts::objection(const failure& why, bool under_load, instant pau
 }
 
 failure attempts::not_admitted(failure refused) const {
+  if (refused.refusal->reason() == reason::unknown_run) {
+    return given_up("cancelled: its run was cancelled or closed before there was another attempt");
+  }
   failure was = *first_;
   was.attempts = sent_;
   was.usage = spent_;
@@ -132,13 +147,26 @@ duration attempts::wait_ahead() const {
 
 asio::awaitable<bool> attempts::wait() {
   if (wake_ == instant::min()) co_return true;
-  co_await sleep_until(where_->gate.time(), wake_);
-  const asio::cancellation_state own = co_await asio::this_coro::cancellation_state;
-  co_return own.cancelled() == asio::cancellation_type::none;
+  // What waits here holds nothing at the gate, which so has to be asked to say when the run is closed.
+  const auto signal = run_ == run_id{} ? nullptr : std::make_shared<stop_signal>();
+  const auto here = std::make_shared<backoff_wait>(where_->gate.time());
+  here->prepare();
+  if (signal) {
+    signal->attach(here);
+    where_->gate.stop_with(run_, signal);
+  }
+  const auto why = co_await here->wait(wake_);
+  run_closed_ = signal && signal->stopped() != stop_cause::none;
+  co_return why == backoff_wait::ending::late && !run_closed_;
 }
 
 failure attempts::cancelled() const {
-  failure left(errc::cancelled, "cancelled while it waited for another attempt", call_phase::queued);
+  return given_up(run_closed_ ? "cancelled: its run was cancelled or closed while it waited for another attempt"
+                              : "cancelled while it waited for another attempt");
+}
+
+failure attempts::given_up(const char* words) const {
+  failure left(errc::cancelled, words, call_phase::queued);
   left.attempts = sent_;
   left.usage = spent_;
   if (first_) {

@@ -35,20 +35,23 @@ class attempts {
   [[nodiscard]] bool again(failure& why, bool possible);
   /// How long it will be until the next attempt, as far as is known.
   [[nodiscard]] duration wait_ahead() const;
-  /// Waits. False when it was cancelled.
+  /// Waits. False when it was cancelled, or its run closed.
   [[nodiscard]] asio::awaitable<bool> wait();
-  /// The failure of a call that was cancelled in `wait`.
+  /// The failure of a call that `wait` gave up.
   [[nodiscard]] failure cancelled() const;
 
  private:
   [[nodiscard]] failure not_admitted(failure refused) const;
+  [[nodiscard]] failure given_up(const char* words) const;
   /// Why there is no other attempt; empty when there is.
   [[nodiscard]] std::string objection(const failure& why, bool under_load, instant pause);
 
   endpoint* where_;
   instant deadline_;
   int most_;
+  run_id run_;
   bool requeue_;
+  bool run_closed_ = false;
   attempt kind_;
   bool preempted_ = false;
   instant sent_at_ = instant::min();

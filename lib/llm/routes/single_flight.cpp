@@ -47,8 +47,8 @@ bool is_leaders_own(const failure& why, const call_options& leaders, const call_
 /// One caller's view of a shared stream.
 class shared_reader final : public any_stream::source {
  public:
-  shared_reader(std::shared_ptr<exchange_book> book, boarding aboard, instant deadline)
-      : book_(std::move(book)), aboard_(std::move(aboard)), deadline_(deadline) {}
+  shared_reader(std::shared_ptr<exchange_book> book, boarding aboard, const call_options& callers)
+      : book_(std::move(book)), aboard_(std::move(aboard)), callers_(callers) {}
 
   asio::awaitable<expected<std::optional<stream_event>, failure>> next() override {
     using result = expected<std::optional<stream_event>, failure>;
@@ -67,7 +67,7 @@ class shared_reader final : public any_stream::source {
       }
       ending why = ending::cancelled;
       try {
-        why = co_await aboard_.place->wait(aboard_.patience(deadline_));
+        why = co_await aboard_.place->wait(aboard_.patience(callers_.deadline));
       } catch (...) {
         fail(left(ending::cancelled, call_phase::answering));
         throw;
@@ -95,11 +95,21 @@ class shared_reader final : public any_stream::source {
       fail(failure(errc::cancelled, "the shared exchange ended with an exception", call_phase::answering));
       std::rethrow_exception(how.thrown);
     }
-    if (how.failed) return fail(*how.failed);
+    if (how.failed) return fail(as_the_callers(*how.failed));
     so_far_ = *how.answer;
     done_ = true;
     if (!aboard_.leads) book_->saved(so_far_.usage);
     aboard_.leave();
+  }
+
+  /// It was not this caller who gave up.
+  [[nodiscard]] failure as_the_callers(const failure& why) const {
+    if (aboard_.leads || !why.is(errc::cancelled) || !is_leaders_own(why, aboard_.exchange->how, callers_)) return why;
+    failure own(errc::connection_lost,
+                "the answer was shared, and ended in its middle with the run of the caller who paid for it; ask again",
+                call_phase::answering);
+    own.partial = why.partial;
+    return own;
   }
 
   void fail(failure why) {
@@ -110,7 +120,7 @@ class shared_reader final : public any_stream::source {
 
   const std::shared_ptr<exchange_book> book_;
   boarding aboard_;
-  const instant deadline_;
+  const call_options callers_;
   std::size_t given_ = 0;
   reply so_far_;
   std::optional<failure> failed_;
@@ -162,8 +172,7 @@ asio::awaitable<expected<any_stream, failure>> share_stream(std::shared_ptr<exch
       co_return result(unexpected<failure>(known ? *seen.ended->failed : left(why, call_phase::sent)));
     }
     if (seen.opened) {
-      co_return result(
-          any_stream(std::make_unique<shared_reader>(std::move(book), std::move(aboard), options.deadline)));
+      co_return result(any_stream(std::make_unique<shared_reader>(std::move(book), std::move(aboard), options)));
     }
     if (seen.ended->thrown) std::rethrow_exception(seen.ended->thrown);
     if (aboard.leads || !is_leaders_own(*seen.ended->failed, aboard.exchange->how, options)) {

@@ -144,6 +144,12 @@ TEST_CASE("a stream that is stopped keeps what had come") {
     CHECK(loop->value->text == "It is sev");
     CHECK(f.talk.messages().back().text == "It is sev");
     CHECK(f.idle());
+    // What had come is paid, and everybody tells the same.
+    CHECK(loop->value->spent.calls == 1);
+    CHECK(loop->value->spent.tokens > 0);
+    CHECK(run.balance().spent == loop->value->spent);
+    CHECK(root.balance().spent == loop->value->spent);
+    CHECK(root.balance().reserved == spending{});
   }
 }
 
@@ -191,6 +197,46 @@ TEST_CASE("leaving a run waits for the loops in it") {
   CHECK(left.value->abandoned == 0);
   REQUIRE(loop->value.has_value());
   CHECK(loop->value->stop == run_stop::cancelled);
+  CHECK(f.idle());
+}
+
+TEST_CASE("a loop that waits for its next attempt ends at once with its run, and leaves nothing behind") {
+  loop_fixture f;
+  llm::client_options patient = once_only(f.spoken);
+  patient.retry.max_attempts = 5;
+  patient.retry.first_backoff = 60s;
+  llm::client client(f.transport, f.gate, patient);
+  f.transport.add(scripted_exchange(500).with_chunk("{}"));
+  loop_fixture::result loop;
+  started<leave_result> left;
+  {
+    run_scope run = f.open();
+    f.start(loop, run_tools(run, client, f.talk, f.tools, f.how));
+    REQUIRE(f.asked() == 1);
+    REQUIRE_FALSE(loop.ended);
+    f.start(left, run.leave());
+  }
+  REQUIRE(left.value.has_value());
+  CHECK(left.value->abandoned == 0);
+  REQUIRE(loop.value.has_value());
+  CHECK(loop.value->stop == run_stop::cancelled);
+  CHECK(f.time.armed() == 0);
+  CHECK(f.idle());
+}
+
+TEST_CASE("a loop outlives the scope of its run, and finds the run closed") {
+  loop_fixture f;
+  f.transport.add(scripted_exchange::silent());
+  loop_fixture::result loop;
+  {
+    run_scope run = f.open();
+    f.start(loop, run_tools(run, f.model, f.talk, f.tools, f.how));
+    REQUIRE(f.transport.open() == 1);
+  }
+  f.run();
+  REQUIRE(loop.value.has_value());
+  CHECK(loop.value->stop == run_stop::cancelled);
+  CHECK(f.gate.statistics().runs == 0);
   CHECK(f.idle());
 }
 

@@ -122,7 +122,11 @@ TEST_CASE("settings that do not hold are named") {
   refused(run_settings("r").limit({.tokens = -1}), errc::invalid_argument, "limit");
   refused(run_settings("r").limit({.tokens = 10}).keep_for_last_answer({.tokens = 11}), errc::invalid_argument,
           "reserve");
-  refused(run_settings("r").until(f.gate.now()), errc::deadline_exceeded, "deadline");
+  refused(run_settings("r").until(f.gate.now()), errc::deadline_exceeded, "has passed already");
+  refused(
+      run_settings("r").until(f.gate.in(1s)).keep_for_last_answer({}, 5s), errc::deadline_exceeded,
+      "run r: its deadline is in 1.0 s, all of which is kept for the last answer (finalise_time = 5 s); keep less, or "
+      "give it more time");
   refused(run_settings("r").until(f.gate.in(3s)).keep_for_last_answer({}, 3s), errc::deadline_exceeded, "deadline");
   refused(run_settings("r").until(instant::min()).keep_for_last_answer({}, 5s), errc::deadline_exceeded, "deadline");
   refused(run_settings("r").until(instant{} - 1h).keep_for_last_answer({}, duration::max()), errc::deadline_exceeded,
@@ -277,6 +281,12 @@ TEST_CASE("what was spent can be asked for after the end, and who waits to pay i
   REQUIRE(waits.value);
   REQUIRE_FALSE(*waits.value);
   CHECK(waits.value->error().reason() == reason::unknown_run);
+  CHECK(root.balance().spent == spending{.tokens = 150, .calls = 1});
+  // What is still ending could be paid, until it is left.
+  CHECK(f.gate.statistics().runs == 1);
+  started<agent::leave_result> left;
+  f.start(left, root.leave());
+  CHECK(left.ended);
   CHECK(root.balance().spent == spending{.tokens = 150, .calls = 1});
   CHECK(f.gate.statistics().runs == 0);
 }

@@ -20,7 +20,8 @@ inline std::optional<std::string> difference_of_runs(const admission& machine, c
   for (std::size_t run = 0; run < model.runs.all.size(); ++run) {
     const plain_run& own = model.runs.all[run];
     const auto told = machine.balance(own.id);
-    if (told.has_value() != own.open) return "whether run " + std::to_string(own.id.index) + " is open differs";
+    if (told.has_value() != (own.open || own.held))
+      return "whether run " + std::to_string(own.id.index) + " is open or held differs";
     if (!told) continue;
     for (std::size_t axis = 0; axis < budget_axis_count; ++axis) {
       wide least = unlimited;

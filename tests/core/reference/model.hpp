@@ -221,23 +221,29 @@ class reference_model : public learning {
     return true;
   }
 
-  bool close_run(run_id id, instant now) {
-    const auto run = runs.find_open(id);
+  bool close_run(run_id id, bool hold, instant now) {
+    auto run = runs.find_open(id);
+    const bool is_open = run.has_value();
+    if (!is_open && !hold) run = runs.find_held(id);
     if (!run) return false;
     advance(now);
-    stop_running(*run);
-    for (const std::uint64_t tag : in_named_order()) {
-      const piece* const one = find(waiting, tag);
-      if (one == nullptr || !one->run || !runs.is_part_of(*one->run, *run)) continue;
-      reject(tag, reason::unknown_run, constraint::none);
-    }
-    for (const std::size_t eased : runs.close(*run)) unpark(eased);
+    if (is_open) end_all_of(*run);
+    for (const std::size_t eased : runs.close(*run, hold)) unpark(eased);
     settle();
     return true;
   }
 
  private:
   void advance(instant now) { now_ = std::max(now_, now); }
+
+  void end_all_of(std::size_t run) {
+    stop_running(run);
+    for (const std::uint64_t tag : in_named_order()) {
+      const piece* const one = find(waiting, tag);
+      if (one == nullptr || !one->run || !runs.is_part_of(*one->run, run)) continue;
+      reject(tag, reason::unknown_run, constraint::none);
+    }
+  }
 
   void stop_running(std::size_t run) {
     std::vector<std::uint64_t> tags;

@@ -33,6 +33,8 @@ struct plain_run {
   plain_amounts finalise{};
   plain_amounts spent_here{};
   bool open = true;
+  /// Closed, and kept for somebody who has yet to let go of it.
+  bool held = false;
   bool started = false;
   std::size_t told = 0;
 };
@@ -70,6 +72,13 @@ class plain_runs {
     return std::nullopt;
   }
 
+  [[nodiscard]] std::optional<std::size_t> find_held(run_id id) const {
+    for (std::size_t run = 0; run < all.size(); ++run) {
+      if (all[run].id == id && all[run].held) return run;
+    }
+    return std::nullopt;
+  }
+
   /// The run itself and those above it, up to and including the first carved one.
   [[nodiscard]] std::vector<std::size_t> payers(std::size_t run) const {
     std::vector<std::size_t> found{run};
@@ -85,7 +94,7 @@ class plain_runs {
   }
 
   [[nodiscard]] bool kept(std::size_t run) const {
-    if (all[run].open) return true;
+    if (all[run].open || all[run].held) return true;
     for (const reservation& each : live) {
       if (each.run == run) return true;
     }
@@ -205,9 +214,10 @@ class plain_runs {
     return true;
   }
 
-  std::vector<std::size_t> close(std::size_t run) {
+  std::vector<std::size_t> close(std::size_t run, bool hold) {
     std::vector<bool> before = kept_ones();
     all[run].open = false;
+    all[run].held = hold;
     std::vector<std::size_t> eased;
     add_settled_carves(before, eased);
     tell_thresholds();

@@ -118,6 +118,47 @@ TEST_CASE("a chat whose run is closed ends at once, wherever it is, and is not t
   }
 }
 
+TEST_CASE("a call that waits for its next attempt when its run is closed, or one above that, ends at once") {
+  for (const bool by_parent : {false, true}) {
+    CAPTURE(by_parent);
+    call_fixture f(many_slots(), with({.max_attempts = 5, .first_backoff = 60s}));
+    f.transport.add(plain("{}", 500));
+    const run_id parent = f.gate.open_run().value();
+    const run_id run = f.gate.open_run({.parent = parent}).value();
+    const run_id other = f.gate.open_run().value();
+    const auto chat = f.start(f.caller.chat(question(), {.run = run}));
+    REQUIRE(f.transport.requests().size() == 1);
+    CHECK_FALSE(chat->ended);
+    CHECK(f.gate.close_run(other));
+    f.run();
+    CHECK_FALSE(chat->ended);
+    CHECK(f.gate.close_run(by_parent ? parent : run));
+    f.run();
+    REQUIRE((chat->value && !chat->value->has_value()));
+    const failure& why = chat->value->error();
+    CHECK(why.is(errc::cancelled));
+    CHECK(why.message().starts_with(
+        "cancelled: its run was cancelled or closed while it waited for another attempt; the first one failed: "));
+    CHECK(why.attempts == 1);
+    CHECK(f.time.armed() == 0);
+    CHECK(f.idle());
+  }
+}
+
+TEST_CASE("a call that has to wait for the provider's pause when its run is closed is cancelled, and says why") {
+  call_fixture f(many_slots(), with({.max_attempts = 5}));
+  f.transport.add(plain("{}", 429).with_header("retry-after", "30"));
+  const run_id run = f.gate.open_run().value();
+  const auto chat = f.start(f.caller.chat(question(), {.run = run}));
+  CHECK_FALSE(chat->ended);
+  CHECK(f.gate.close_run(run));
+  f.run();
+  REQUIRE((chat->value && !chat->value->has_value()));
+  CHECK(chat->value->error().is(errc::cancelled));
+  CHECK(chat->value->error().message().starts_with(
+      "cancelled: its run was cancelled or closed before there was another attempt; the first one failed: "));
+}
+
 TEST_CASE("the caller of a call that was stopped goes on") {
   call_fixture f(lending());
   f.transport.add(scripted_exchange::silent());

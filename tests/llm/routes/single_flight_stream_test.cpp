@@ -150,6 +150,29 @@ TEST_CASE("a stream that breaks: each reads what came, and then the failure, aga
   CHECK(f.idle());
 }
 
+TEST_CASE("a stream that ends with its leader's run has not been cancelled by those of other runs") {
+  call_fixture f;
+  single_flight shared(f.caller);
+  f.transport.add(streamed().with_chunk(text_chunk("half")).with_silence());
+  const auto closing = f.gate.open_run();
+  const auto other = f.gate.open_run();
+  auto leader = take(f.start(shared.stream(question(), {.run = *closing})));
+  auto follower = take(f.start(shared.stream(question(), {.run = *other})));
+  CHECK(text_of(f.start(leader.next())) == "half");
+  CHECK(text_of(f.start(follower.next())) == "half");
+  f.gate.close_run(*closing);
+  f.run();
+  const auto own = f.start(leader.next());
+  REQUIRE((own->value && !own->value->has_value()));
+  CHECK(own->value->error().is(errc::cancelled));
+  const auto others = f.start(follower.next());
+  REQUIRE((others->value && !others->value->has_value()));
+  CHECK(others->value->error().is(errc::connection_lost));
+  CHECK(others->value->error().what_helps() == sluice::llm::remedy::try_again);
+  CHECK(others->value->error().partial->text == "half");
+  CHECK(f.idle());
+}
+
 TEST_CASE("a head that never comes is a failure for all who wait for it") {
   call_fixture f;
   single_flight shared(f.caller);

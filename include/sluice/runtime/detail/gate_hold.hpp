@@ -21,8 +21,8 @@ class gate_hold {
   gate_hold& operator=(const gate_hold&) = delete;
   ~gate_hold();
 
-  /// As the members of `bulkhead`.
-  bool close_run(run_id which);
+  /// As the members of `bulkhead`. With `hold` the account can be read until the run is closed once more without.
+  bool close_run(run_id which, bool hold = false);
   [[nodiscard]] std::optional<run_balance> balance(run_id which) const;
 
  private:
