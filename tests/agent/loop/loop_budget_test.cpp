@@ -271,9 +271,8 @@ TEST_CASE("a threshold of the budget is told once, with its numbers") {
   const run_result result = f.finish(run);
   CHECK(result.stop == run_stop::answer);
   CHECK(told == result.warnings);
-  CHECK(told ==
-        std::vector<std::string>{"50 % of the budget of run root is spent: 5,610 of 10,000 tokens",
-                                 "80 % of the budget of run root is spent: 8,930 of 10,000 tokens"});
+  CHECK(told == std::vector<std::string>{"50 % of the budget of run root is spent: 5,610 of 10,000 tokens",
+                                         "80 % of the budget of run root is spent: 8,930 of 10,000 tokens"});
 }
 
 TEST_CASE("a history that the run cannot pay is cut, to the last rounds") {
