@@ -32,8 +32,9 @@ class group_result {
   std::vector<expected<T, error>> outcomes;
   group_counts counts{};
   /// Whether the rule is met. If not: the first failure (`fail_fast`); how many succeeded of how many were needed, and
-  /// why the last of the others failed, with its code, or `errc::invalid_argument` when none did (`quorum`);
-  /// `errc::deadline_exceeded` when the run's working deadline came first; `errc::cancelled`.
+  /// why the first of the others failed, with its code, or `errc::invalid_argument` when none did (`quorum`);
+  /// `errc::deadline_exceeded` when the run's working deadline came first, with the first failure if there was one;
+  /// `errc::cancelled`.
   expected<void, error> verdict;
 };
 

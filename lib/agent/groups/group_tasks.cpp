@@ -228,6 +228,10 @@ class group_in_run final : public group_tasks, public std::enable_shared_from_th
     return "its group was cancelled";
   }
 
+  [[nodiscard]] std::string first_failure() const {
+    return first_failure_ ? "; the first failure: " + first_failure_->message() : std::string();
+  }
+
   /// Why the rule is not met.
   [[nodiscard]] std::optional<error> unmet() const {
     const group_counts& all = core_.counts();
@@ -235,18 +239,18 @@ class group_in_run final : public group_tasks, public std::enable_shared_from_th
     switch (core_.decided()) {
       case group_core::verdict::open:
       case group_core::verdict::met: return std::nullopt;
-      case group_core::verdict::failed: return last_failure_;
+      case group_core::verdict::failed: return first_failure_;
       case group_core::verdict::out_of_reach: {
-        std::string said = run + "the quorum of " + std::to_string(how_.quorum) +
-                           " cannot be met: " + std::to_string(all.succeeded) + " of " +
-                           std::to_string(core_.started()) + " tasks succeeded";
-        if (!last_failure_) return error(errc::invalid_argument, said + "; start more tasks, or lower quorum");
-        return error(last_failure_->code(), said + "; the last failure: " + last_failure_->message());
+        const std::string said = run + std::to_string(all.succeeded) + " of " + std::to_string(core_.started()) +
+                                 " tasks succeeded, " + std::to_string(how_.quorum) + " were needed" + first_failure();
+        const bool too_few = core_.started() < how_.quorum;
+        return error(first_failure_ ? first_failure_->code() : errc::invalid_argument,
+                     too_few ? said + "; start more tasks, or lower quorum" : said);
       }
       case group_core::verdict::late:
-        return error(errc::deadline_exceeded, run + "its working deadline came when " +
-                                                  std::to_string(all.succeeded + all.failed) + " of " +
-                                                  std::to_string(core_.started()) + " tasks had ended");
+        return error(errc::deadline_exceeded,
+                     run + "its working deadline came when " + std::to_string(all.succeeded + all.failed) + " of " +
+                         std::to_string(core_.started()) + " tasks had ended" + first_failure());
       case group_core::verdict::cancelled: break;
     }
     return error(errc::cancelled, run + "the group was cancelled");
@@ -261,7 +265,7 @@ class group_in_run final : public group_tasks, public std::enable_shared_from_th
       const error* const why = well ? nullptr : task.failure();
       if (why != nullptr && in_->cancelled() && why->is(errc::cancelled)) act(core_.cancel(), left);
       auto then = core_.finished(number, well ? task_ending::succeeded : task_ending::failed);
-      if (why != nullptr && core_.ending(number) == task_ending::failed) last_failure_ = *why;
+      if (why != nullptr && core_.ending(number) == task_ending::failed && !first_failure_) first_failure_ = *why;
       act(std::move(then), left);
     }
     set_->notify();
@@ -332,7 +336,7 @@ class group_in_run final : public group_tasks, public std::enable_shared_from_th
       then.push_back(core_.cancel());
     } else {
       of.task->fail(opened.error());
-      last_failure_ = opened.error();
+      if (!first_failure_) first_failure_ = opened.error();
     }
     then.push_back(core_.finished(number, task_ending::failed));
     then.push_back(core_.gone(number));
@@ -345,7 +349,7 @@ class group_in_run final : public group_tasks, public std::enable_shared_from_th
   std::shared_ptr<task_set> set_;
   wait_graph::batch awaited_;
   std::unordered_map<std::size_t, record> records_;
-  std::optional<error> last_failure_;
+  std::optional<error> first_failure_;
   instant decided_at_ = never;
   bool decided_ = false;
   bool waited_for_ = false;

@@ -88,6 +88,24 @@ TEST_CASE("the run's working deadline ends it") {
         "run root/task: cancelled, since the run's working deadline had come");
 }
 
+TEST_CASE("what the run's working deadline ends says what had failed by then") {
+  group_fixture all;
+  run_settings how("root");
+  how.until(all.gate.in(10s)).keep_for_last_answer({}, 4s);
+  run_scope root = all.open(how);
+  group tasks(root);
+  tasks.start(all.bad("boom", 2s));
+  tasks.start(all.bad("later", 3s));
+  tasks.start(all.good("slow", 9s));
+  started<group_result<std::string>> end;
+  all.start(end, tasks.wait());
+  for (const duration step : {2s, 1s, 3s}) all.advance(step);
+  REQUIRE(end.value);
+  CHECK(end.value->verdict.error() ==
+        error(errc::deadline_exceeded,
+              "run root: its working deadline came when 2 of 3 tasks had ended; the first failure: boom"));
+}
+
 TEST_CASE("cancelled: by the caller, by its owner, by the run, by leaving the run") {
   group_fixture all;
   run_scope root = all.open();

@@ -134,8 +134,7 @@ TEST_CASE("a quorum that is met, and one that is out of reach") {
     REQUIRE(end.value);
     CHECK(line(*end.value) == "- !no");
     CHECK(end.value->verdict.error() ==
-          error(errc::provider_failed,
-                "run root: the quorum of 2 cannot be met: 0 of 2 tasks succeeded; the last failure: no"));
+          error(errc::provider_failed, "run root: 0 of 2 tasks succeeded, 2 were needed; the first failure: no"));
     CHECK(end.value->counts == group_counts{.failed = 1, .cancelled = 1, .stopping = 1});
   }
   started<leave_result> left;

@@ -97,8 +97,7 @@ TEST_CASE("quorum: out of reach") {
     REQUIRE(end.value);
     CHECK(line(*end.value) == "- !b !c");
     CHECK(end.value->verdict.error() ==
-          error(errc::provider_failed,
-                "run root: the quorum of 2 cannot be met: 0 of 3 tasks succeeded; the last failure: c"));
+          error(errc::provider_failed, "run root: 0 of 3 tasks succeeded, 2 were needed; the first failure: b"));
   }
   SUBCASE("there are too few") {
     group tasks(root, {.rule = group_rule::quorum, .quorum = 3});
@@ -108,8 +107,21 @@ TEST_CASE("quorum: out of reach") {
     REQUIRE(end.value);
     CHECK(end.value->verdict.error() ==
           error(errc::invalid_argument,
-                "run root: the quorum of 3 cannot be met: 0 of 2 tasks succeeded; start more tasks, or lower quorum"));
+                "run root: 0 of 2 tasks succeeded, 3 were needed; start more tasks, or lower quorum"));
     CHECK(end.value->counts == group_counts{.cancelled = 2});
+  }
+  SUBCASE("there are too few, and they have failed") {
+    group tasks(root, {.rule = group_rule::quorum, .quorum = 3});
+    tasks.start(all.bad("boom", 1s));
+    tasks.start(all.bad("late", 2s));
+    all.advance(0s);
+    all.advance(1s);
+    all.advance(1s);
+    all.start(end, tasks.wait());
+    REQUIRE(end.value);
+    CHECK(end.value->verdict.error() == error(errc::provider_failed,
+                                              "run root: 0 of 2 tasks succeeded, 3 were needed; the first failure: "
+                                              "boom; start more tasks, or lower quorum"));
   }
 }
 
