@@ -60,7 +60,8 @@ class toolbox {
   /// as far as it can be told in its terms. Patterns are those of RE2, which may look ahead only behind the `^` that
   /// they begin with. `format` is a remark.
   /// Throws `error_exception` of `errc::invalid_configuration`, naming the tool and the field: an empty or taken name,
-  /// a schema that is not one or has, at some place, a keyword or pattern that cannot be checked, limits that do not
+  /// one that is longer than 64 or has anything but letters of ASCII, digits, `_` and `-` (what providers take), a
+  /// schema that is not one or has, at some place, a keyword or pattern that cannot be checked, limits that do not
   /// hold.
   toolbox& add(llm::tool offered, tool_handler handler, tool_limits limits = {});
   /// A handler that needs its arguments alone: its calls need no runs of their own, and the model's run pays for them.

@@ -70,8 +70,10 @@ expected<argument_schema, error> argument_schema::compile(std::string_view text)
     return unfit("is nested deeper than " + std::to_string(most_argument_depth) + " levels");
   }
   try {
-    json schema = json::parse(text, nullptr, false);
+    member_watch watch;
+    json schema = json::parse(text, std::ref(watch), false);
     if (!schema.is_object()) return unfit("is not a JSON object");
+    if (watch.twice) return unfit("has the name \"" + shown(*watch.twice) + "\" twice in one object");
     if (const auto type = schema.find("type"); type != schema.end() && *type != "object") {
       return unfit("is of type " + type->dump() + "; arguments are an \"object\"");
     }

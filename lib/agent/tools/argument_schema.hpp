@@ -25,8 +25,8 @@ inline constexpr std::size_t most_argument_depth = 128;
 class argument_schema {
  public:
   /// Errors: `errc::invalid_configuration` in words that go on from "the schema of its arguments ": no JSON object, not
-  /// one of objects, a keyword of the wrong type or that cannot be checked, a reference that leads out of the schema or
-  /// round in a circle, a pattern that is none.
+  /// one of objects, a name twice in one object, a keyword of the wrong type or that cannot be checked, a reference
+  /// that leads out of the schema, to what is no schema or round in a circle, a pattern that is none.
   [[nodiscard]] static expected<argument_schema, error> compile(std::string_view text);
   argument_schema(argument_schema&&) noexcept;
   argument_schema& operator=(argument_schema&&) noexcept;

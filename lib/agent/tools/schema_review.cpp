@@ -1,5 +1,6 @@
 #include "agent/tools/schema_review.hpp"
 
+#include "agent/tools/keyword_types.hpp"
 #include "agent/tools/schema_keywords.hpp"
 
 #include <algorithm>
@@ -126,6 +127,7 @@ class review {
 }  // namespace
 
 expected<patterns, error> review_schema(json& schema) {
+  if (auto typed = check_keyword_types(schema); !typed) return unexpected<error>(std::move(typed).error());
   if (auto rewritten = rewrite_keywords(schema); !rewritten) return unexpected<error>(std::move(rewritten).error());
   return review(schema).run();
 }

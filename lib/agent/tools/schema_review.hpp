@@ -19,8 +19,8 @@ namespace sluice::agent::detail {
 /// By what they are compiled from.
 using patterns = std::unordered_map<std::string, schema_pattern>;
 
-/// Rewrites the keywords of `schema` (`rewrite_keywords`), compiles its patterns, and follows its references.
-/// Errors: as `argument_schema::compile`.
+/// Checks the keywords of `schema` (`check_keyword_types`), rewrites them (`rewrite_keywords`), compiles its patterns,
+/// and follows its references. Errors: as `argument_schema::compile`.
 [[nodiscard]] expected<patterns, error> review_schema(nlohmann::json& schema);
 
 /// Whole numbers become integers however they were written, and integers that no `int64` holds become inexact.

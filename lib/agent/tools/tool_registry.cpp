@@ -4,6 +4,7 @@
 #include "agent/tools/tool_words.hpp"
 #include "core/grouped.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -12,7 +13,28 @@ namespace sluice::agent::detail {
 namespace {
 
 [[noreturn]] void refuse_tool(const std::string& name, const std::string& why) {
-  throw error_exception(error(errc::invalid_configuration, "tool \"" + name + "\": " + why));
+  throw error_exception(error(errc::invalid_configuration, "tool \"" + shown(name) + "\": " + why));
+}
+
+// What providers take for the name of a function.
+void check_name(const std::string& name) {
+  constexpr std::size_t longest = 64;
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  };
+  if (name.empty()) refuse_tool(name, "its name is empty");
+  if (const auto first = std::find_if_not(name.begin(), name.end(), fits); first != name.end()) {
+    const auto rest = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
+    const std::string character(first, std::find_if_not(first + 1, name.end(), rest));
+    const bool is_control = static_cast<unsigned char>(*first) < 0x20 || *first == 0x7F;
+    std::string said = "byte " + std::to_string(static_cast<unsigned char>(*first));
+    if (!is_control) said = '"' + (*first == ' ' ? character : shown(character)) + '"';
+    refuse_tool(name, "its name has " + said + " in it; letters (a to z), digits, _ and - are all it may have");
+  }
+  if (name.size() > longest) {
+    refuse_tool(name, "its name has " + grouped(static_cast<std::int64_t>(name.size())) +
+                          " characters; it is at most " + grouped(static_cast<std::int64_t>(longest)) + " long");
+  }
 }
 
 void check_limits(const std::string& name, const tool_limits& limits) {
@@ -43,7 +65,7 @@ tool_places& registered_tool::places(bulkhead& gate) {
 }
 
 void tool_registry::add(llm::tool offered, any_handler handler, tool_limits limits) {
-  if (offered.name.empty()) refuse_tool(offered.name, "its name is empty");
+  check_name(offered.name);
   if (find(offered.name) != nullptr) refuse_tool(offered.name, "there is one of that name already");
   if (std::visit([](const auto& each) { return !each; }, handler)) refuse_tool(offered.name, "it has no handler");
   check_limits(offered.name, limits);

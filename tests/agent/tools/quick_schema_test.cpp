@@ -169,7 +169,7 @@ std::string a_keyword(int depth) {
     }
     case 2: {
       std::vector<std::string> values;
-      const int many = below(4);
+      const int many = 1 + below(4);
       for (int i = 0; i < many; ++i) values.push_back(any_scalar(false));
       return R"("enum":[)" + joined(values) + "]";
     }
@@ -201,6 +201,9 @@ std::string a_keyword(int depth) {
   }
 }
 
+/// What a keyword is added for only where it is not there yet: no name twice.
+std::string name_of(const std::string& keyword) { return keyword.substr(0, keyword.find(':') + 1); }
+
 std::string a_schema(int depth) {
   switch (below(12)) {
     case 0: return "true";
@@ -211,7 +214,12 @@ std::string a_schema(int depth) {
   }
   std::vector<std::string> keywords;
   const int count = 1 + below(3);
-  for (int i = 0; i < count; ++i) keywords.push_back(a_keyword(depth));
+  for (int i = 0; i < count; ++i) {
+    std::string keyword = a_keyword(depth);
+    const bool is_there = std::any_of(keywords.begin(), keywords.end(),
+                                      [&](const std::string& each) { return each.starts_with(name_of(keyword)); });
+    if (!is_there) keywords.push_back(std::move(keyword));
+  }
   return "{" + joined(keywords) + "}";
 }
 
@@ -223,7 +231,10 @@ std::string a_root() {
   text += R"(},"$defs":{"d":)" + a_schema(1) + R"(,"e":)" + a_schema(1) + "}";
   if (in(1, 2)) text += R"(,"required":["a"])";
   if (in(1, 2)) text += R"(,"additionalProperties":false)";
-  if (in(1, 6)) text += "," + a_keyword(1);
+  const std::string more = a_keyword(1);
+  const bool is_there =
+      more.starts_with("\"type\"") || more.starts_with("\"required\"") || more.starts_with("\"additionalProperties\"");
+  if (in(1, 6) && !is_there) text += "," + more;
   return text + "}";
 }
 

@@ -256,8 +256,9 @@ TEST_CASE("what cannot be a tool is refused, by its name and the field") {
   CHECK(why_not(h.tools, llm::tool("weather", "")) == "tool \"weather\": there is one of that name already");
   CHECK(why_not(h.tools, llm::tool("x", "", "[]")) ==
         "tool \"x\": the schema of its arguments (parameters) is not a JSON object");
-  CHECK(why_not(h.tools, llm::tool("x", "", R"({"properties":{"a":{"type":3}}})"))
-            .starts_with("tool \"x\": the schema of its arguments (parameters) is not a JSON schema: "));
+  CHECK(
+      why_not(h.tools, llm::tool("x", "", R"({"properties":{"a":{"minimum":"1"}}})")) ==
+      "tool \"x\": the schema of its arguments (parameters) has \"minimum\" at \"#/properties/a\", which is no number");
   tool_limits limits;
   limits.concurrency = 0;
   CHECK(why_not(h.tools, llm::tool("x", ""), limits) == "tool \"x\": concurrency = 0; it is at least 1");
@@ -281,6 +282,33 @@ TEST_CASE("what cannot be a tool is refused, by its name and the field") {
       h.tools.add_blocking(llm::tool("x", ""), asio::any_io_executor(), [](const auto&) { return answer(""); }),
       error_exception);
   CHECK(h.tools.tools().size() == 1);
+}
+
+TEST_CASE("a name that providers refuse is refused at once") {
+  weather_fixture h;
+  const auto said = [&h](const std::string& name) { return why_not(h.tools, llm::tool(name, "")); };
+  const auto has = [](const std::string& name, const std::string& character) {
+    return "tool \"" + name + "\": its name has \"" + character +
+           "\" in it; letters (a to z), digits, _ and - are all it may have";
+  };
+  CHECK(said("my tool!") == has("my tool!", " "));
+  CHECK(said("ns.look") == has("ns.look", "."));
+  CHECK(said("a:b/c") == has("a:b/c", ":"));
+  CHECK(said("\xC3\xA4"
+             "b") == has("\xC3\xA4"
+                         "b",
+                         "\xC3\xA4"));
+  CHECK(said("gr\xC3\xBC\xC3\x9F") == has("gr\xC3\xBC\xC3\x9F", "\xC3\xBC"));
+  CHECK(said("a\tb") ==
+        "tool \"a b\": its name has byte 9 in it; letters (a to z), digits, _ and - are all it may have");
+  CHECK(said(std::string("\0", 1))
+            .ends_with("its name has byte 0 in it; letters (a to z), digits, _ and - are all it may have"));
+  CHECK(said(std::string(65, 'x')) ==
+        "tool \"" + std::string(65, 'x') + "\": its name has 65 characters; it is at most 64 long");
+  CHECK(h.tools.tools().size() == 1);
+  h.tools.add(llm::tool("Az09_-" + std::string(58, 'x'), ""), [](const llm::tool_arguments&) { return fail(); });
+  h.tools.add(llm::tool("-", ""), [](const llm::tool_arguments&) { return fail(); });
+  CHECK(h.tools.tools().size() == 3);
 }
 
 TEST_CASE("hooks may refuse a call, change its result, and see what happens in order") {
